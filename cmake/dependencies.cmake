@@ -1,0 +1,21 @@
+# Every library Pounce stands on. tools/install_deps.sh names the Debian packages.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+find_package(fmt REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(JPEG REQUIRED)
+find_package(dnnl REQUIRED)
+pkg_check_modules(SPNG REQUIRED IMPORTED_TARGET spng)
+pkg_check_modules(HWY REQUIRED IMPORTED_TARGET libhwy)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
+
+add_library(pounce_openmp INTERFACE)
+if(POUNCE_OPENMP)
+  find_package(OpenMP REQUIRED)
+  target_link_libraries(pounce_openmp INTERFACE OpenMP::OpenMP_CXX)
+else()
+  # Without OpenMP its pragmas are comments.
+  target_compile_options(pounce_openmp INTERFACE -Wno-unknown-pragmas)
+endif()
