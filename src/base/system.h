@@ -1,0 +1,38 @@
+// What the machine and the process say about themselves: cores, memory, clocks, terminal.
+// Nothing here throws; what cannot be known is 0 or a documented fallback.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace pounce {
+
+// Cores this process may use: affinity mask and cgroup (v2, v1) quota, rounded up; at least 1.
+int usable_cores();
+
+// Since the kernel started the process, so exec and dynamic loading count. Resolution 10 ms.
+double seconds_since_process_start();
+// A clock that never jumps; only differences mean something.
+double monotonic_seconds();
+
+int64_t resident_bytes();
+int64_t peak_resident_bytes();
+// Of the machine, or of the cgroup when that is less.
+int64_t total_memory_bytes();
+
+constexpr int kStdout = 1;
+constexpr int kStderr = 2;
+
+bool is_terminal(int descriptor);
+// Columns; 80 when `descriptor` is no terminal.
+int terminal_width(int descriptor);
+
+// Writes everything. False when the reader is gone (broken pipe) or the write failed; SIGPIPE must
+// be ignored by the program for the former.
+bool write_all(int descriptor, std::string_view text);
+
+// As the kernel names it, e.g. "AMD EPYC 7763 64-Core Processor"; empty when unknown.
+std::string cpu_model_name();
+
+}  // namespace pounce

@@ -1,0 +1,107 @@
+// A folder of images as lists of samples: finds splits and classes, reads the header of every file,
+// applies the split rule, and says what was skipped or ignored and why.
+// Rules: docs of `pounce train`, "folder forms". Reads headers only; never writes.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace pounce {
+
+struct Sample {
+  std::string path;               // relative to the root, '/' between parts, UTF-8
+  int32_t label = 0;              // index into the classes
+  uint64_t id = 0;                // xxh3 of path: identity for order and augmentation
+  int32_t width = 0, height = 0;  // as stored, before the EXIF orientation
+};
+
+enum class SkipKind { Damaged, Unreadable, Unsupported };
+// "damaged", "unreadable", "unsupported": the words of skipped.tsv.
+const char* skip_kind_name(SkipKind kind);
+
+struct SkippedFile {
+  std::string path;  // relative to the root
+  SkipKind kind = SkipKind::Damaged;
+  std::string reason;
+};
+
+enum class Layout {
+  Splits,        // train/ and val/ (or their other names)
+  TrainOnly,     // train/ without val/: validation by rule
+  ClassFolders,  // class folders alone: validation by rule
+};
+
+struct ClassCounts {
+  int64_t train = 0, val = 0, test = 0;  // usable images
+  int64_t skipped = 0;                   // in all splits
+};
+
+struct Dataset {
+  std::string root;  // where the splits or classes lie: below a wrapper folder, if there was one
+  Layout layout = Layout::ClassFolders;
+  std::vector<std::string> classes;      // code-point order, as torchvision's ImageFolder
+  std::vector<Sample> train, val, test;  // in path order
+  std::vector<SkippedFile> skipped;      // in path order
+  std::vector<std::string> empty_classes;
+  std::vector<ClassCounts> class_counts;               // one a class
+  std::map<std::string, int64_t> ignored;              // reason to count
+  std::map<std::string, int64_t> unsupported_formats;  // "WebP" to count
+  std::vector<std::string> notes;  // whole sentences for the reader, e.g. a wrapper was descended
+  bool split_by_rule = false;
+  double val_fraction = 0;  // of the rule; 0 when there is none
+};
+
+enum class OnBad {
+  Auto,  // skip, but refuse when over 10 % of a class is unusable
+  Skip,
+  Stop,  // refuse the first
+};
+
+struct ScanOptions {
+  std::string root;
+  double val_fraction = 0.2;  // 0: no validation; used when there is no validation folder
+  OnBad on_bad = OnBad::Auto;
+  int threads = 0;  // 0: usable_cores()
+  std::stop_token stop{};
+};
+
+// For training. Throws Config for a folder that cannot be trained on (missing, empty, one class,
+// flat, an archive, mixed layout, only unsupported formats, too many unusable files), Io when the
+// operating system refuses, BadData for OnBad::Stop, Interrupted when stopped.
+Dataset scan_dataset(const ScanOptions& options);
+
+enum class Split { Train, Val, Test, All };
+
+struct EvalScanOptions {
+  std::string root;
+  std::vector<std::string> classes;  // of the model, in its order
+  Split split = Split::Val;
+  // The model's split rule; with it and no validation folder, Val means the held-back part.
+  std::optional<double> split_fraction{};
+  OnBad on_bad = OnBad::Skip;
+  int threads = 0;
+  std::stop_token stop{};
+};
+
+struct EvalSet {
+  std::string root;
+  std::vector<Sample> samples;  // labels index the model's classes; path order
+  std::vector<SkippedFile> skipped;
+  std::vector<std::string> absent_classes;  // of the model, without an image here
+  std::map<std::string, int64_t> ignored;
+  std::vector<std::string> notes;
+  bool held_back_only = false;  // the split rule chose the samples
+};
+
+// For `pounce eval`. A class folder unknown to the model is a Config error that names it.
+EvalSet scan_for_eval(const EvalScanOptions& options);
+
+// Every file below `folder` with an image extension, as paths that start with `folder`, in
+// code-point order; hidden ones left out. For `pounce predict`. Throws Io.
+std::vector<std::string> find_image_files(const std::string& folder);
+
+}  // namespace pounce

@@ -1,0 +1,79 @@
+// Batches of uint8 images, decoded ahead by worker threads and handed over in order.
+// Every byte depends on (samples, options, epoch) alone: never on workers or timing. A file whose
+// body proves damaged leaves a hole: its batch is one image smaller and later epochs leave it out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/transform.h"
+
+namespace pounce {
+
+struct Batch {
+  std::vector<uint8_t> images;         // [n, image_size, image_size, 3]
+  std::vector<int32_t> labels;         // [n]
+  std::vector<uint32_t> indices;       // [n], into the sample list, in the order of the epoch
+  std::vector<SkippedFile> holes;      // images this batch should have had
+  std::vector<uint32_t> hole_indices;  // the same, into the sample list
+  int64_t index = 0;                   // position in the epoch, from 0
+  int planned_size = 0;                // n + holes
+
+  int size() const { return int(labels.size()); }
+};
+
+struct LoaderOptions {
+  std::string root;
+  int batch_size = 64;
+  Preprocessing preprocessing{};
+  Augmentation augmentation{};
+  bool shuffle = true;  // false: the order of the list
+  uint64_t seed = 0;
+  int workers = 0;          // 0: usable_cores()
+  int prefetch = 3;         // batches decoded ahead; at least 1
+  int rank = 0, world = 1;  // this rank's slice of each batch
+  std::stop_token stop{};
+};
+
+class Loader {
+ public:
+  // Starts the workers. Throws InvalidArgument for options out of range.
+  Loader(LoaderOptions options, std::vector<Sample> samples);
+  Loader(const Loader&) = delete;
+  Loader& operator=(const Loader&) = delete;
+  // Abandons what is in flight and joins.
+  ~Loader();
+
+  // Begins an epoch; abandons what is left of the one before. `epoch` from 0, below 2^24.
+  void start_epoch(uint32_t epoch);
+  // Batches of the epoch in progress.
+  int64_t batches() const;
+  // The next batch in order, nullopt at the end of the epoch. Rethrows what failed in a worker;
+  // throws Interrupted when the stop token was set.
+  std::optional<Batch> next();
+  // Gives the memory of a batch back for reuse. Optional.
+  void recycle(Batch&& batch);
+
+  // Time next() waited for workers in this epoch.
+  double wait_seconds() const;
+  const std::vector<Sample>& samples() const;
+
+  // Ids left out from the next start_epoch on: holes met so far and those given to exclude().
+  std::vector<uint64_t> excluded() const;
+  void exclude(std::span<const uint64_t> ids);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// One file for prediction: read, decode, evaluation rule. Kinds Io, BadData, Unsupported.
+Result<std::vector<uint8_t>> load_for_inference(const std::string& path, const Preprocessing& rule);
+
+}  // namespace pounce
