@@ -27,7 +27,7 @@ std::string group_digits(int64_t value);     // "1,997"
 std::string human_bytes(int64_t bytes);      // "1.3 GB", "812 KB" (powers of 1024)
 std::string human_duration(double seconds);  // "8 s", "23 min", "1 h 05 min"
 std::string count_of(int64_t n, std::string_view singular, std::string_view plural);  // "1 image"
-// "a, b, c, and 4 more" of a list with at most `shown` named.
+// "a, b, c and 4 more": a list with at most `shown` named.
 std::string list_some(std::span<const std::string> items, size_t shown);
 
 // Insertions, deletions, substitutions and swaps of neighbours, over bytes.

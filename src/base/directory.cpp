@@ -1,0 +1,202 @@
+// Folders, paths and the recursive walk of base/file.h.
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/text.h"
+
+namespace pounce {
+namespace {
+
+std::optional<struct stat> status_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return std::nullopt;
+  return status;
+}
+
+DirectoryEntry describe_entry(const std::string& folder, std::string name) {
+  DirectoryEntry entry;
+  std::string path = join_path(folder, name);
+  entry.name = std::move(name);
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    // A link that leads nowhere, or round in a circle; else the name vanished or is not for us.
+    bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+    entry.kind = is_link ? EntryKind::DanglingLink : EntryKind::Other;
+    return entry;
+  }
+  if (S_ISREG(status.st_mode)) entry.kind = EntryKind::File;
+  if (S_ISDIR(status.st_mode)) entry.kind = EntryKind::Directory;
+  entry.id = {uint64_t(status.st_dev), uint64_t(status.st_ino)};
+  entry.size = uint64_t(status.st_size);
+  return entry;
+}
+
+class Walker {
+ public:
+  Walker(const std::string& root, const DirectoryVisitor& visitor)
+      : root_(root), visitor_(visitor) {}
+
+  void walk(const std::string& relative) {
+    Result<std::vector<DirectoryEntry>> entries =
+        list_directory(relative.empty() ? root_ : join_path(root_, relative));
+    if (!entries) {
+      if (visitor_.failed) visitor_.failed(relative, entries.error());
+      return;
+    }
+    for (const DirectoryEntry& entry : *entries) visit(join_path(relative, entry.name), entry);
+  }
+
+  void start() {
+    if (auto status = status_of(root_)) {
+      open_.push_back({uint64_t(status->st_dev), uint64_t(status->st_ino)});
+    }
+    walk("");
+  }
+
+ private:
+  void visit(const std::string& relative, const DirectoryEntry& entry) {
+    if (entry.kind != EntryKind::Directory) {
+      if (visitor_.visit) visitor_.visit(relative, entry);
+      return;
+    }
+    bool is_cycle = std::find(open_.begin(), open_.end(), entry.id) != open_.end();
+    if (is_cycle || (visitor_.enter && !visitor_.enter(relative, entry))) return;
+    open_.push_back(entry.id);
+    walk(relative);
+    open_.pop_back();
+  }
+
+  const std::string& root_;
+  const DirectoryVisitor& visitor_;
+  std::vector<FileId> open_;  // the folders from the root down to the current one
+};
+
+[[noreturn]] void fail_create(const std::string& path, int error_number) {
+  fail_with_hint(ErrorKind::Io, "choose a folder that you may write to",
+                 "cannot create the folder {}: {}", path, os_error_text(error_number));
+}
+
+}  // namespace
+
+Result<std::vector<DirectoryEntry>> list_directory(const std::string& path) {
+  std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
+  auto list_error = [&](int error_number) {
+    return tl::make_unexpected(
+        Error(ErrorKind::Io, fmt::format("cannot list {}: {}", path, os_error_text(error_number))));
+  };
+  if (!folder) return list_error(errno);
+  std::vector<DirectoryEntry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* found = ::readdir(folder.get());
+    if (!found) break;
+    std::string name = found->d_name;
+    if (name != "." && name != "..") entries.push_back(describe_entry(path, std::move(name)));
+  }
+  if (errno != 0) return list_error(errno);
+  // Bytes of UTF-8 compare as code points do.
+  std::sort(entries.begin(), entries.end(),
+            [](const DirectoryEntry& a, const DirectoryEntry& b) { return a.name < b.name; });
+  return entries;
+}
+
+void walk_directory(const std::string& root, const DirectoryVisitor& visitor) {
+  Walker(root, visitor).start();
+}
+
+bool path_exists(const std::string& path) {
+  return status_of(path).has_value();
+}
+
+bool is_directory(const std::string& path) {
+  auto status = status_of(path);
+  return status && S_ISDIR(status->st_mode);
+}
+
+bool is_regular_file(const std::string& path) {
+  auto status = status_of(path);
+  return status && S_ISREG(status->st_mode);
+}
+
+void make_directories(const std::string& path) {
+  if (path.empty() || is_directory(path)) return;
+  std::string parent = parent_path(path);
+  if (parent != path && parent != ".") make_directories(parent);
+  if (::mkdir(path.c_str(), 0777) == 0) return;
+  int error_number = errno;
+  if (!is_directory(path)) fail_create(path, error_number);
+}
+
+bool make_new_directory(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return true;
+  if (errno == EEXIST) return false;
+  fail_create(path, errno);
+}
+
+void remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  fail(ErrorKind::Io, "cannot remove {}: {}", path, os_error_text(errno));
+}
+
+std::string canonical_path(const std::string& path) {
+  std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr), std::free);
+  if (resolved) return resolved.get();
+  std::string parent = parent_path(path);
+  std::string name(base_name(path));
+  if (parent == path || name.empty()) return path;
+  std::string folder = canonical_path(parent);
+  if (name == ".") return folder;
+  if (name == "..") return parent_path(folder);
+  return join_path(folder, name);
+}
+
+bool is_inside(const std::string& path, const std::string& folder) {
+  std::string inner = canonical_path(path), outer = canonical_path(folder);
+  if (inner == outer || outer == "/") return true;
+  return inner.starts_with(outer + "/");
+}
+
+std::string join_path(std::string_view folder, std::string_view name) {
+  if (folder.empty() || name.starts_with('/')) return std::string(name);
+  std::string path(folder);
+  if (!path.ends_with('/')) path += '/';
+  return path.append(name);
+}
+
+std::string_view base_name(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  size_t slash = path.rfind('/');
+  return slash == std::string_view::npos || path.size() == 1 ? path : path.substr(slash + 1);
+}
+
+std::string parent_path(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  while (slash > 0 && path[slash - 1] == '/') --slash;
+  return std::string(path.substr(0, slash == 0 ? 1 : slash));
+}
+
+std::string file_extension(std::string_view path) {
+  std::string_view name = base_name(path);
+  size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return "";
+  return to_lower_ascii(name.substr(dot + 1));
+}
+
+std::string executable_path() {
+  char buffer[PATH_MAX];
+  ssize_t n = ::readlink("/proc/self/exe", buffer, sizeof buffer);
+  return n > 0 ? std::string(buffer, size_t(n)) : "";
+}
+
+}  // namespace pounce
