@@ -1,0 +1,41 @@
+#include "ir/ops/families.h"
+
+namespace pounce {
+namespace {
+
+std::vector<TensorType> infer_elementwise(const InferInput& in) {
+  for (const TensorType& type : in.inputs) expect_floating(type, "an input");
+  if (in.inputs.size() == 2 && in.inputs[0] != in.inputs[1]) {
+    fail(ErrorKind::InvalidArgument, "a is {}, b is {}, expected equal shapes",
+         to_string(in.inputs[0]), to_string(in.inputs[1]));
+  }
+  return {in.inputs[0]};
+}
+
+OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view formula) {
+  OpInfo info{.kind = kind,
+              .name = name,
+              .inputs = {"a"},
+              .outputs = {"y"},
+              .attributes = {},
+              .infer = infer_elementwise,
+              .in_place = {{0, 0}},
+              .formula = formula};
+  if (inputs == 2) {
+    info.inputs.push_back("b");
+    info.in_place.push_back({0, 1});
+  }
+  return info;
+}
+
+}  // namespace
+
+std::vector<OpInfo> elementwise_ops() {
+  return {
+#define POUNCE_ELEMENTWISE(kind, name, inputs, formula) row(OpKind::kind, name, inputs, #formula),
+#include "ir/elementwise.def"
+#undef POUNCE_ELEMENTWISE
+  };
+}
+
+}  // namespace pounce

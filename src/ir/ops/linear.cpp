@@ -1,0 +1,79 @@
+#include "ir/ops/families.h"
+
+namespace pounce {
+namespace {
+
+struct MatMulSize {
+  int64_t rows, columns, depth, depth_b;
+};
+
+MatMulSize matmul_size(const Shape& a, const Shape& b, const Attributes& attributes) {
+  bool transpose_a = attributes.integer("transpose_a") != 0;
+  bool transpose_b = attributes.integer("transpose_b") != 0;
+  return {a[transpose_a ? 1 : 0], b[transpose_b ? 0 : 1], a[transpose_a ? 0 : 1],
+          b[transpose_b ? 1 : 0]};
+}
+
+std::vector<TensorType> infer_matmul(const InferInput& in) {
+  expect_floating(in.inputs[0], "a");
+  expect_rank(in.inputs[0], "a", 2);
+  expect_rank(in.inputs[1], "b", 2);
+  expect_dtype(in.inputs[1], "b", in.inputs[0].dtype);
+  MatMulSize size = matmul_size(in.inputs[0].shape, in.inputs[1].shape, in.attributes);
+  if (size.depth != size.depth_b) {
+    fail(ErrorKind::InvalidArgument, "a {} has depth {}, b {} has depth {}",
+         to_string(in.inputs[0]), size.depth, to_string(in.inputs[1]), size.depth_b);
+  }
+  return {{in.inputs[0].dtype, {size.rows, size.columns}}};
+}
+
+double matmul_flops(const Graph& graph, const Node& node) {
+  MatMulSize size =
+      matmul_size(graph.shape(node.inputs[0]), graph.shape(node.inputs[1]), node.attributes);
+  return 2.0 * double(size.rows) * double(size.columns) * double(size.depth);
+}
+
+std::vector<TensorType> infer_bias_add(const InferInput& in) {
+  expect_floating(in.inputs[0], "x");
+  expect_channels(in.inputs[1], "bias", in.inputs[0]);
+  return {in.inputs[0]};
+}
+
+std::vector<TensorType> infer_bias_bwd(const InferInput& in) {
+  expect_floating(in.inputs[0], "grad_y");
+  expect_rank(in.inputs[0], "grad_y", 2);
+  return {{in.inputs[0].dtype, {in.inputs[0].shape[1]}}};
+}
+
+}  // namespace
+
+std::vector<OpInfo> linear_ops() {
+  const AttributeValue no = int64_t{0};
+  return {
+      // Matrices, row-major; either may be read transposed.
+      {.kind = OpKind::MatMul,
+       .name = "matmul",
+       .inputs = {"a", "b"},
+       .outputs = {"y"},
+       .attributes = {{"transpose_a", AttributeType::Int, no},
+                      {"transpose_b", AttributeType::Int, no}},
+       .infer = infer_matmul,
+       .flops = matmul_flops},
+      {.kind = OpKind::BiasAdd,
+       .name = "bias_add",
+       .inputs = {"x", "bias"},
+       .outputs = {"y"},
+       .attributes = {},
+       .infer = infer_bias_add,
+       .in_place = {{0, 0}}},
+      // Sum over rows.
+      {.kind = OpKind::BiasBwd,
+       .name = "bias_bwd",
+       .inputs = {"grad_y"},
+       .outputs = {"grad_bias"},
+       .attributes = {},
+       .infer = infer_bias_bwd},
+  };
+}
+
+}  // namespace pounce

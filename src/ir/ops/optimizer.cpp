@@ -1,0 +1,63 @@
+#include "ir/ops/families.h"
+
+namespace pounce {
+namespace {
+
+void expect_like_parameter(const InferInput& in, size_t first, size_t count) {
+  expect_floating(in.inputs[0], "parameter");
+  for (size_t i = first; i < first + count; ++i) {
+    expect_type(in.inputs[i], i == 1 ? "gradient" : "optimizer state", in.inputs[0]);
+  }
+}
+
+std::vector<TensorType> infer_sgd(const InferInput& in) {
+  expect_like_parameter(in, 1, 2);
+  expect_type(in.inputs[3], "learning_rate", kScalarF32);
+  expect_type(in.inputs[4], "divisor", kScalarF32);
+  expect_type(in.inputs[5], "stop", kStopFlag);
+  return {in.inputs[0], in.inputs[0]};
+}
+
+std::vector<TensorType> infer_adam(const InferInput& in) {
+  expect_like_parameter(in, 1, 3);
+  expect_type(in.inputs[4], "learning_rate", kScalarF32);
+  expect_type(in.inputs[5], "updates", kScalarI64);
+  expect_type(in.inputs[6], "divisor", kScalarF32);
+  expect_type(in.inputs[7], "stop", kStopFlag);
+  return {in.inputs[0], in.inputs[0], in.inputs[0]};
+}
+
+}  // namespace
+
+std::vector<OpInfo> optimizer_ops() {
+  const AttributeInfo decay = {"weight_decay", AttributeType::Float, AttributeValue(0.0)};
+  return {
+      // As torch.optim: g = gradient / divisor + decay * p; velocity = momentum * velocity + g;
+      // p -= lr * (nesterov ? g + momentum * velocity : velocity). A set stop flag keeps all.
+      {.kind = OpKind::Sgd,
+       .name = "sgd",
+       .inputs = {"parameter", "gradient", "velocity", "learning_rate", "divisor", "stop"},
+       .outputs = {"parameter", "velocity"},
+       .attributes = {{"momentum", AttributeType::Float, AttributeValue(0.9)},
+                      {"nesterov", AttributeType::Int, AttributeValue(int64_t{0})},
+                      decay},
+       .infer = infer_sgd,
+       .in_place = {{0, 0}, {1, 2}}},
+      // Adam (Kingma and Ba 2015), with decoupled decay AdamW (Loshchilov and Hutter 2019), as
+      // torch.optim computes them. `updates` counts those applied before this one.
+      {.kind = OpKind::Adam,
+       .name = "adam",
+       .inputs = {"parameter", "gradient", "first_moment", "second_moment", "learning_rate",
+                  "updates", "divisor", "stop"},
+       .outputs = {"parameter", "first_moment", "second_moment"},
+       .attributes = {{"beta1", AttributeType::Float, AttributeValue(0.9)},
+                      {"beta2", AttributeType::Float, AttributeValue(0.999)},
+                      {"eps", AttributeType::Float, AttributeValue(1e-8)},
+                      {"decoupled", AttributeType::Int, AttributeValue(int64_t{0})},
+                      decay},
+       .infer = infer_adam,
+       .in_place = {{0, 0}, {1, 2}, {2, 3}}},
+  };
+}
+
+}  // namespace pounce
