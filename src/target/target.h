@@ -1,0 +1,24 @@
+// A device as plain data: what passes, lowering and the planner need to know of it, whether or not
+// it is present.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace pounce {
+
+enum class DeviceKind { Reference, Cpu, Cuda, OpenCl };
+
+// Widest vector instructions a CPU offers, as far as kernels care.
+enum class CpuIsa { Baseline, Avx2, Avx512, Neon };
+
+struct Target {
+  DeviceKind kind = DeviceKind::Cpu;
+  CpuIsa isa = CpuIsa::Baseline;
+  int threads = 1;                    // threads a kernel may use; never part of its result
+  size_t l2_bytes = size_t{1} << 20;  // of one core
+  size_t memory_bytes = 0;            // 0: unknown
+  std::string libraries;              // e.g. "oneDNN 2.6.3": part of what makes bits equal
+};
+
+}  // namespace pounce
