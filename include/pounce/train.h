@@ -1,0 +1,169 @@
+// Training a classifier from a folder of images: configuration, events, Trainer.
+//
+//   pounce::TrainConfig config;
+//   config.data = "photos";
+//   pounce::Trainer trainer(config, [](const pounce::Event& event) { ... });
+//   pounce::RunEnd result = trainer.run();
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "pounce/error.h"
+
+namespace pounce {
+
+enum class OptimizerKind { AdamW, Adam, Sgd };
+// What to do with files that cannot be used: Auto skips, but stops when over 10 % of a class is
+// unusable.
+enum class BadFilePolicy { Auto, Skip, Stop };
+
+// Every value a user can set. An empty optional means: chosen from the data (never from the
+// machine); Trainer::config() has the values that were chosen.
+struct TrainConfig {
+  std::string data;                  // folder of images
+  std::string out;                   // run folder; empty: runs/<folder>-N; must not exist
+  std::optional<std::string> model;  // cnn, resnet18, resnet34, resnet50, resnet101
+  std::optional<int> image_size;     // pixels, square
+  std::optional<int> epochs;
+  std::optional<int> batch_size;
+  OptimizerKind optimizer = OptimizerKind::AdamW;
+  std::optional<double> learning_rate;  // at the peak; never scaled when given
+  std::optional<double> weight_decay;   // on weights, not on norms and biases
+  double momentum = 0.9;                // sgd
+  bool nesterov = false;                // sgd
+  double warmup_epochs = 1;             // linear, then cosine to 0
+  double crop_scale_min = 0.35;         // area of a random crop, share of the image
+  double crop_scale_max = 1.0;
+  double hflip = 0.5;  // probability of a mirrored image
+  double vflip = 0;
+  double label_smoothing = 0;
+  double resize_ratio = 0.875;  // evaluation: crop size / size of the resized short side
+  double val_fraction = 0.2;    // held back where the folder has no validation split
+  BadFilePolicy on_bad = BadFilePolicy::Auto;
+  uint64_t seed = 0;
+  int workers = 0;              // decode threads; 0: as many as there are cores
+  int threads = 0;              // compute threads; 0: as many as there are cores
+  std::string device = "auto";  // auto, cpu
+};
+
+// A file that was left out, as skipped.tsv lists it.
+struct SkippedFileInfo {
+  std::string path;  // relative to the data folder
+  std::string kind;  // damaged, unreadable, unsupported
+  std::string reason;
+};
+
+// Before the first step; everything that was found and chosen.
+struct RunBegin {
+  std::string run_folder;
+  std::string device;  // "cpu, 8 threads"
+  std::string model;
+  int64_t parameters = 0;
+  std::vector<std::string> classes;   // in label order
+  std::vector<int64_t> class_images;  // usable images of each, all splits
+  int64_t train_images = 0;
+  int64_t val_images = 0;
+  int64_t test_images = 0;
+  bool val_is_split_off = false;  // by rule, because there is no validation folder
+  int64_t skipped = 0;
+  int64_t updates = 0;       // optimizer updates of the whole run
+  int64_t memory_bytes = 0;  // planned: weights, optimizer, activations, staging
+  TrainConfig config;        // complete: every optional has its value
+};
+
+// After every update, for progress displays; cheap and frequent.
+struct StepProgress {
+  int epoch = 0;  // from 1
+  int epochs = 0;
+  bool validating = false;
+  int64_t images = 0;  // of this epoch (or validation) so far
+  int64_t images_total = 0;
+  double loss = 0;               // mean so far
+  double accuracy = 0;           // so far
+  double images_per_second = 0;  // of this epoch so far
+  double seconds_left = 0;       // of the whole run; 0: not yet known
+};
+
+struct EpochEnd {
+  int epoch = 0;  // from 1
+  int epochs = 0;
+  int64_t update = 0;  // applied so far
+  double train_loss = 0;
+  double train_accuracy = 0;
+  std::optional<double> val_loss;  // absent without a validation split
+  std::optional<double> val_accuracy;
+  double learning_rate = 0;  // of the last update
+  double seconds = 0;        // of the epoch with its validation
+  int64_t images = 0;
+  double images_per_second = 0;   // training alone
+  double data_wait_fraction = 0;  // share of the time the step waited for images
+  int64_t skipped = 0;            // files left out so far
+  int64_t skipped_updates = 0;
+  double loss_scale = 1;
+  int64_t planned_bytes = 0;
+  int64_t allocated_bytes = 0;
+  int64_t peak_bytes = 0;  // resident, of the process
+  int64_t h2d_bytes = 0;   // moved to and from the device in this epoch
+  int64_t d2h_bytes = 0;
+  double seconds_left = 0;
+  bool is_best = false;
+};
+
+struct CheckpointSaved {
+  std::string path;
+};
+
+struct WarningIssued {
+  std::string message;
+};
+
+// Good to know; not a problem.
+struct NoteIssued {
+  std::string message;
+};
+
+struct RunEnd {
+  bool interrupted = false;
+  int best_epoch = 0;  // 0: no epoch was completed
+  std::optional<double> best_val_accuracy;
+  std::optional<double> test_accuracy;  // once, with the best model, where there is a test split
+  int64_t train_images = 0;             // used in the last epoch
+  int64_t skipped = 0;                  // rows of skipped.tsv
+  std::string model;                    // path of the best model file; empty: none was saved
+  std::string run_folder;
+  double seconds = 0;
+  double start_seconds = 0;  // process start to the first step launched
+};
+
+using Event = std::variant<RunBegin, StepProgress, EpochEnd, CheckpointSaved, WarningIssued,
+                           NoteIssued, RunEnd>;
+// Called from the thread that runs the training. An exception thrown by it ends the run.
+using EventSink = std::function<void(const Event&)>;
+
+// One training run. Holds no global state: several may live in one process.
+class Trainer {
+ public:
+  // Checks the configuration alone; touches neither data nor device. Throws Config.
+  explicit Trainer(TrainConfig config, EventSink sink = {});
+  ~Trainer();
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Scans, plans, trains. A requested stop ends the run cleanly after the current step: the model
+  // so far is kept and `interrupted` is set. Throws Error; files under final names are complete in
+  // every case. May be called once.
+  RunEnd run(std::stop_token stop = {});
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace pounce
