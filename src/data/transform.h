@@ -27,30 +27,32 @@ struct Augmentation {
 // thread.
 struct ResizeScratch {
   struct Axis {
-    int taps = 0;                  // coefficients a result pixel
+    int taps = 0;                  // weights a result pixel
     std::vector<int32_t> first;    // first source pixel of each result pixel
-    std::vector<int32_t> count;    // how many
-    std::vector<int16_t> weights;  // [result, taps]
+    std::vector<int32_t> count;    // how many, at most taps
+    std::vector<int32_t> weights;  // [result, taps], fixed point
   };
   Axis horizontal, vertical;
   std::vector<uint8_t> rows;  // between the passes
+  std::vector<int32_t> sums;  // one row
+  std::vector<double> raw;    // weights of one result pixel before rounding
 };
 
-// A rectangle of source pixels; whole pixels, since torchvision crops before it resizes.
+// A rectangle of source pixels.
 struct CropBox {
   int left = 0, top = 0, width = 0, height = 0;
 };
 
 struct ResizeTarget {
-  int width = 0, height = 0;  // what the box is scaled to
-  int left = 0, top = 0;      // the window of that which is wanted
+  int64_t width = 0, height = 0;  // what the box is scaled to
+  int64_t left = 0, top = 0;      // the window of that which is wanted
   int window_width = 0, window_height = 0;
   bool hflip = false, vflip = false;  // of the window
 };
 
 // Scales `box` of `image` as Pillow's crop(box).resize((width, height), BILINEAR) and writes the
-// window, [window_height, window_width, 3], to `out`. Only pixels the window needs are computed;
-// they equal Pillow's. The window may reach beyond the scaled box: such pixels are 0.
+// window, [window_height, window_width, 3], to `out`: the same bytes as Pillow. Only the pixels the
+// window needs are computed. The box lies in the image and the window in the scaled box.
 void resize_box(const Image& image, const CropBox& box, const ResizeTarget& target,
                 ResizeScratch& scratch, uint8_t* out);
 

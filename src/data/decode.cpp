@@ -1,0 +1,135 @@
+#include "data/decode.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "base/text.h"
+#include "data/codecs.h"
+
+namespace pounce {
+namespace {
+
+bool has_at(std::span<const uint8_t> head, size_t at, std::string_view magic) {
+  return head.size() >= at + magic.size() &&
+         std::memcmp(head.data() + at, magic.data(), magic.size()) == 0;
+}
+
+// ISO base media files name their kind in the "ftyp" box: major brand, then compatible ones.
+ImageFormat sniff_ftyp(std::span<const uint8_t> head) {
+  constexpr std::string_view kHeic[] = {"heic", "heix", "hevc", "heim", "heis", "mif1", "msf1"};
+  size_t end = std::min<size_t>(head.size(), 32);
+  for (size_t at = 8; at + 4 <= end; at += 4) {
+    if (has_at(head, at, "avif") || has_at(head, at, "avis")) return ImageFormat::Avif;
+  }
+  for (std::string_view brand : kHeic) {
+    if (has_at(head, 8, brand)) return ImageFormat::Heic;
+  }
+  return ImageFormat::Unknown;
+}
+
+bool is_pnm(std::span<const uint8_t> head) {
+  return head.size() > 2 && head[0] == 'P' && head[1] >= '1' && head[1] <= '7' &&
+         (head[2] == ' ' || head[2] == '\n' || head[2] == '\r' || head[2] == '\t');
+}
+
+}  // namespace
+
+ImageFormat sniff_format(std::span<const uint8_t> head) {
+  using namespace std::string_view_literals;
+  if (has_at(head, 0, "\xFF\xD8\xFF"sv)) return ImageFormat::Jpeg;
+  if (has_at(head, 0, "\x89PNG\r\n\x1A\n"sv)) return ImageFormat::Png;
+  if (has_at(head, 0, "RIFF"sv) && has_at(head, 8, "WEBP"sv)) return ImageFormat::WebP;
+  if (has_at(head, 0, "GIF87a"sv) || has_at(head, 0, "GIF89a"sv)) return ImageFormat::Gif;
+  if (has_at(head, 0, "BM"sv) && has_at(head, 6, "\0\0\0\0"sv)) return ImageFormat::Bmp;
+  for (std::string_view magic : {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv}) {
+    if (has_at(head, 0, magic)) return ImageFormat::Tiff;
+  }
+  if (has_at(head, 4, "ftyp"sv)) return sniff_ftyp(head);
+  if (has_at(head, 0, "\xFF\x0A"sv) || has_at(head, 4, "JXL \r\n\x87\n"sv)) {
+    return ImageFormat::JpegXl;
+  }
+  if (has_at(head, 4, "jP  \r\n\x87\n"sv) || has_at(head, 0, "\xFF\x4F\xFF\x51"sv)) {
+    return ImageFormat::Jpeg2000;
+  }
+  return is_pnm(head) ? ImageFormat::Pnm : ImageFormat::Unknown;
+}
+
+std::string_view format_name(ImageFormat format) {
+  switch (format) {
+    case ImageFormat::Unknown:
+      return "unknown";
+    case ImageFormat::Jpeg:
+      return "JPEG";
+    case ImageFormat::Png:
+      return "PNG";
+    case ImageFormat::WebP:
+      return "WebP";
+    case ImageFormat::Gif:
+      return "GIF";
+    case ImageFormat::Bmp:
+      return "BMP";
+    case ImageFormat::Tiff:
+      return "TIFF";
+    case ImageFormat::Avif:
+      return "AVIF";
+    case ImageFormat::Heic:
+      return "HEIC";
+    case ImageFormat::JpegXl:
+      return "JPEG XL";
+    case ImageFormat::Jpeg2000:
+      return "JPEG 2000";
+    case ImageFormat::Pnm:
+      return "PNM";
+  }
+  return "unknown";
+}
+
+bool can_decode(ImageFormat format) {
+  return format == ImageFormat::Jpeg || format == ImageFormat::Png;
+}
+
+bool is_image_extension(std::string_view extension) {
+  constexpr std::array kExtensions = {"jpg", "jpeg", "jpe",  "jfif", "png",  "webp", "gif", "bmp",
+                                      "dib", "tif",  "tiff", "avif", "heic", "heif", "mpo", "ppm",
+                                      "pgm", "pbm",  "pnm",  "apng", "jxl",  "jp2",  "j2k"};
+  return std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
+}
+
+std::optional<Error> check_extents(int64_t width, int64_t height) {
+  if (width <= 0 || height <= 0) {
+    return Error(ErrorKind::BadData, fmt::format("the header says {}x{} pixels", width, height));
+  }
+  if (width > kMaxPixels / height) {
+    return Error(ErrorKind::Unsupported,
+                 fmt::format("{}x{} pixels, more than the {} that are decoded (it may be a "
+                             "decompression bomb)",
+                             width, height, group_digits(kMaxPixels)));
+  }
+  return std::nullopt;
+}
+
+Result<void> decode_image(std::span<const uint8_t> bytes, Image& image) {
+  ImageFormat format = sniff_format(bytes.first(std::min<size_t>(bytes.size(), 32)));
+  switch (format) {
+    case ImageFormat::Jpeg:
+      return decode_jpeg(bytes, image);
+    case ImageFormat::Png:
+      return decode_png(bytes, image);
+    case ImageFormat::Unknown:
+      break;
+    default:
+      return unsupported(fmt::format("{} images cannot be decoded", format_name(format)));
+  }
+  return damaged(bytes.empty() ? "the file is empty" : "the content is not an image");
+}
+
+Result<Image> decode_image(std::span<const uint8_t> bytes) {
+  Image image;
+  if (Result<void> done = decode_image(bytes, image); !done) {
+    return tl::make_unexpected(done.error());
+  }
+  return image;
+}
+
+}  // namespace pounce

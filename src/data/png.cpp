@@ -1,0 +1,94 @@
+// PNG through libspng, with every checksum verified and the file read to its end chunk.
+#include <memory>
+#include <vector>
+
+#include <spng.h>
+
+#include "data/codecs.h"
+
+namespace pounce {
+namespace {
+
+// What text, profiles and other chunks may take; pictures are limited by their pixels.
+constexpr size_t kMaxChunkBytes = size_t{64} << 20;
+
+struct FreeContext {
+  void operator()(spng_ctx* context) const { spng_ctx_free(context); }
+};
+using Context = std::unique_ptr<spng_ctx, FreeContext>;
+
+tl::unexpected<Error> png_error(int status) {
+  if (status == SPNG_EMEM) {
+    return tl::unexpected<Error>(Error(ErrorKind::OutOfMemory, spng_strerror(status)));
+  }
+  return damaged(fmt::format("damaged PNG: {}", spng_strerror(status)));
+}
+
+// v/257 rounded: the nearest 8-bit level, with 0 and 65535 at the ends.
+uint8_t to_8_bits(uint32_t value) {
+  return uint8_t((value + 128) / 257);
+}
+
+void scale_samples(const std::vector<uint16_t>& samples, int channels, Image& image) {
+  bool is_grey = channels < 3;
+  size_t pixels = size_t(image.width) * size_t(image.height);
+  for (size_t i = 0; i < pixels; ++i) {
+    const uint16_t* pixel = &samples[i * size_t(channels)];
+    for (size_t c = 0; c < 3; ++c) image.rgb[3 * i + c] = to_8_bits(pixel[is_grey ? 0 : c]);
+  }
+}
+
+int channels_of(uint8_t color_type) {
+  switch (color_type) {
+    case SPNG_COLOR_TYPE_GRAYSCALE:
+      return 1;
+    case SPNG_COLOR_TYPE_GRAYSCALE_ALPHA:
+      return 2;
+    case SPNG_COLOR_TYPE_TRUECOLOR:
+      return 3;
+    default:
+      return 4;
+  }
+}
+
+int decode_pixels(spng_ctx* context, const spng_ihdr& header, Image& image) {
+  if (header.bit_depth < 16) {
+    return spng_decode_image(context, image.rgb.data(), image.rgb.size(), SPNG_FMT_RGB8, 0);
+  }
+  int channels = channels_of(header.color_type);
+  std::vector<uint16_t> samples(size_t(image.width) * size_t(image.height) * size_t(channels));
+  int status = spng_decode_image(context, samples.data(), samples.size() * sizeof(uint16_t),
+                                 SPNG_FMT_PNG, 0);
+  if (status == 0) scale_samples(samples, channels, image);
+  return status;
+}
+
+int orientation_of(spng_ctx* context) {
+  spng_exif exif{};
+  if (spng_get_exif(context, &exif) != 0) return 1;
+  return exif_orientation({reinterpret_cast<const uint8_t*>(exif.data), exif.length});
+}
+
+}  // namespace
+
+Result<void> decode_png(std::span<const uint8_t> bytes, Image& image) {
+  Context context(spng_ctx_new(0));
+  if (!context) return png_error(SPNG_EMEM);
+  spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR);
+  spng_set_chunk_limits(context.get(), kMaxChunkBytes, kMaxChunkBytes);
+  spng_set_png_buffer(context.get(), bytes.data(), bytes.size());
+  spng_ihdr header{};
+  if (int status = spng_get_ihdr(context.get(), &header)) return png_error(status);
+  if (auto refused = check_extents(header.width, header.height)) {
+    return tl::make_unexpected(*refused);
+  }
+  image.width = int(header.width);
+  image.height = int(header.height);
+  image.rgb.resize(size_t(image.width) * size_t(image.height) * 3);
+  if (int status = decode_pixels(context.get(), header, image)) return png_error(status);
+  if (int status = spng_decode_chunks(context.get())) return png_error(status);
+  apply_orientation(image, orientation_of(context.get()));
+  return {};
+}
+
+}  // namespace pounce
