@@ -9,7 +9,7 @@ namespace pounce {
 
 class HostBackend : public Backend {
  public:
-  explicit HostBackend(Target target) : target_(std::move(target)) {}
+  explicit HostBackend(Target target);
 
   const Target& target() const override { return target_; }
   std::optional<std::string> supports(const Graph& graph, const Node& node,

@@ -48,7 +48,7 @@ std::vector<OpInfo> loss_ops() {
        .attributes = {},
        .infer = infer_cross_entropy_bwd},
       // How many classes score above the label's (ties: lower index first): 0 is correct, below 5
-      // is in the top 5.
+      // is in the top 5. A row that holds NaN ranks `classes`, so that it never counts as correct.
       {.kind = OpKind::TargetRank,
        .name = "target_rank",
        .inputs = {"logits", "labels"},
