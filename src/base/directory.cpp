@@ -117,6 +117,11 @@ bool path_exists(const std::string& path) {
   return status_of(path).has_value();
 }
 
+bool is_missing(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+}
+
 bool is_directory(const std::string& path) {
   auto status = status_of(path);
   return status && S_ISDIR(status->st_mode);

@@ -125,6 +125,8 @@ struct DirectoryVisitor {
 void walk_directory(const std::string& root, const DirectoryVisitor& visitor);
 
 bool path_exists(const std::string& path);
+// Nothing is there; false when that cannot be known for want of rights.
+bool is_missing(const std::string& path);
 bool is_directory(const std::string& path);
 bool is_regular_file(const std::string& path);
 

@@ -82,7 +82,7 @@ struct EvalScanOptions {
   Split split = Split::Val;
   // The model's split rule; with it and no validation folder, Val means the held-back part.
   std::optional<double> split_fraction{};
-  OnBad on_bad = OnBad::Skip;
+  OnBad on_bad = OnBad::Skip;  // Auto acts as Skip
   int threads = 0;
   std::stop_token stop{};
 };

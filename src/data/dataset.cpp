@@ -1,0 +1,263 @@
+#include "data/dataset.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "data/folder_form.h"
+#include "data/header_scan.h"
+#include "data/split_rule.h"
+
+namespace pounce {
+namespace {
+
+// More than this share of a class unusable is a mistake to look at, not a few bad files.
+constexpr double kMostUnusable = 0.10;
+
+// One split of the folder after reading the headers.
+struct ScannedSplit {
+  SplitTree tree;
+  HeaderScan scan;
+};
+
+std::vector<std::string> class_names(const SplitTree& train, std::vector<std::string>& empty) {
+  std::vector<std::string> names;
+  for (const ClassFolder& folder : train.classes) {
+    (folder.files.empty() ? empty : names).push_back(folder.name);
+  }
+  return names;
+}
+
+std::optional<int32_t> label_of(const std::vector<std::string>& classes, const std::string& name) {
+  auto found = std::find(classes.begin(), classes.end(), name);
+  if (found == classes.end()) return std::nullopt;
+  return int32_t(found - classes.begin());
+}
+
+std::vector<LabelledFolder> label_folders(const SplitTree& tree,
+                                          const std::vector<std::string>& classes) {
+  std::vector<LabelledFolder> folders;
+  std::vector<std::string> unknown;
+  for (const ClassFolder& folder : tree.classes) {
+    if (folder.files.empty()) continue;
+    std::optional<int32_t> label = label_of(classes, folder.name);
+    if (label) folders.push_back({&folder, *label});
+    if (!label) unknown.push_back(folder.name);
+  }
+  if (unknown.empty()) return folders;
+  fail_with_hint(ErrorKind::Config, "add training images of it, or remove the folder",
+                 "{}/ holds {} that training has no images of: {} (training has {})", tree.folder,
+                 unknown.size() == 1 ? "a class" : "classes", list_some(unknown, 6),
+                 list_some(classes, 12));
+}
+
+void refuse_only_unsupported(const std::string& root, const HeaderScan& scan) {
+  int64_t unsupported = 0;
+  std::vector<std::string> words;
+  for (const auto& [name, count] : scan.unsupported_formats) {
+    unsupported += count;
+    words.push_back(fmt::format("{} {}", group_digits(count), name));
+  }
+  if (unsupported == 0 || !scan.samples.empty()) return;
+  fail_with_hint(ErrorKind::Config, "convert them to JPEG or PNG",
+                 "{} holds no image that can be decoded: {}", root, list_some(words, 12));
+}
+
+void require_two_classes(const std::string& root, const Dataset& dataset) {
+  size_t n = dataset.classes.size();
+  if (n >= 2) return;
+  std::string empty =
+      dataset.empty_classes.empty()
+          ? ""
+          : fmt::format("; without usable images: {}", list_some(dataset.empty_classes, 6));
+  if (n == 0) {
+    fail_with_hint(ErrorKind::Config, "put images into the class folders",
+                   "{} holds no usable images{}", root, empty);
+  }
+  fail_with_hint(ErrorKind::Config, "add a folder with images of another class",
+                 "1 class ({}); a classifier needs 2 or more{}", dataset.classes.front(), empty);
+}
+
+// "1.jpg (cut JPEG: no end marker), 2.jpg (the file is empty) and 4 more"
+std::string describe_files(const std::vector<const SkippedFile*>& files) {
+  std::vector<std::string> words;
+  for (const SkippedFile* file : files) {
+    words.push_back(fmt::format("{} ({})", base_name(file->path), file->reason));
+  }
+  return list_some(words, 3);
+}
+
+void refuse_bad_classes(const std::vector<std::string>& names,
+                        const std::vector<const HeaderScan*>& scans) {
+  struct Tally {
+    int64_t usable = 0;
+    std::vector<const SkippedFile*> bad;
+  };
+  std::vector<Tally> tallies(names.size());
+  for (const HeaderScan* scan : scans) {
+    for (const Sample& sample : scan->samples) ++tallies[size_t(sample.label)].usable;
+    for (size_t i = 0; i < scan->skipped.size(); ++i) {
+      tallies[size_t(scan->skipped_labels[i])].bad.push_back(&scan->skipped[i]);
+    }
+  }
+  for (size_t i = 0; i < names.size(); ++i) {
+    size_t bad = tallies[i].bad.size(), all = bad + size_t(tallies[i].usable);
+    if (all == 0 || double(bad) <= kMostUnusable * double(all)) continue;
+    fail_with_hint(ErrorKind::Config, "repair or remove them, or train without them: --on-bad skip",
+                   "class {}: {} of {} files are unusable, more than {:.0f} %: {}", names[i], bad,
+                   all, kMostUnusable * 100, describe_files(tallies[i].bad));
+  }
+}
+
+void refuse_unlisted(const SplitTree& tree, OnBad on_bad) {
+  if (tree.unlisted.empty() || on_bad == OnBad::Skip) return;
+  fail_with_hint(ErrorKind::Io, "check the rights of the folder, or use --on-bad skip", "{}",
+                 tree.unlisted.front().reason);
+}
+
+class DatasetScanner {
+ public:
+  explicit DatasetScanner(const ScanOptions& options)
+      : options_(options), form_(find_folder_form(options.root, {})) {}
+
+  Dataset run() {
+    dataset_.root = form_.root;
+    dataset_.notes = form_.notes;
+    if (form_.has_splits() && form_.train.empty()) {
+      fail_with_hint(ErrorKind::Config, "name the folder with the training images train",
+                     "{} holds {}/ but no train/", form_.root,
+                     form_.val.empty() ? form_.test : form_.val);
+    }
+    ScannedSplit train{list_split(form_, form_.train, dataset_.ignored), {}};
+    std::vector<std::string> names = class_names(train.tree, dataset_.empty_classes);
+    std::vector<ScannedSplit> others;
+    for (const std::string& folder : {form_.val, form_.test}) {
+      others.push_back(
+          {folder.empty() ? SplitTree{} : list_split(form_, folder, dataset_.ignored), {}});
+    }
+    read_headers(train, names);
+    refuse_only_unsupported(form_.root, train.scan);
+    for (ScannedSplit& split : others) read_headers(split, names);
+    if (options_.on_bad == OnBad::Auto) {
+      refuse_bad_classes(names, {&train.scan, &others[0].scan, &others[1].scan});
+    }
+    collect(std::move(train), std::move(others), names);
+    return std::move(dataset_);
+  }
+
+ private:
+  void read_headers(ScannedSplit& split, const std::vector<std::string>& names) {
+    refuse_unlisted(split.tree, options_.on_bad);
+    split.scan =
+        scan_headers(label_folders(split.tree, names),
+                     {form_.root, options_.on_bad == OnBad::Stop, options_.threads, options_.stop});
+  }
+
+  void collect(ScannedSplit train, std::vector<ScannedSplit> others,
+               const std::vector<std::string>& names) {
+    dataset_.train = std::move(train.scan.samples);
+    dataset_.val = std::move(others[0].scan.samples);
+    dataset_.test = std::move(others[1].scan.samples);
+    drop_classes_without_images(names);
+    require_two_classes(form_.root, dataset_);
+    dataset_.layout = !form_.has_splits() ? Layout::ClassFolders
+                      : form_.val.empty() ? Layout::TrainOnly
+                                          : Layout::Splits;
+    if (dataset_.layout != Layout::Splits) apply_rule();
+    count_usable();
+    for (const ScannedSplit* split : {&train, &others[0], &others[1]}) {
+      collect_skipped(*split, names);
+    }
+    std::sort(dataset_.skipped.begin(), dataset_.skipped.end(),
+              [](const SkippedFile& a, const SkippedFile& b) { return a.path < b.path; });
+  }
+
+  // A class whose every training image is unusable is none; the other labels close up.
+  void drop_classes_without_images(const std::vector<std::string>& names) {
+    std::vector<int64_t> counts(names.size(), 0);
+    for (const Sample& sample : dataset_.train) ++counts[size_t(sample.label)];
+    std::vector<int32_t> new_label(names.size(), -1);
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (counts[i] == 0) {
+        dataset_.empty_classes.push_back(names[i]);
+        continue;
+      }
+      new_label[i] = int32_t(dataset_.classes.size());
+      dataset_.classes.push_back(names[i]);
+    }
+    std::sort(dataset_.empty_classes.begin(), dataset_.empty_classes.end());
+    for (auto* list : {&dataset_.train, &dataset_.val, &dataset_.test}) {
+      for (Sample& sample : *list) {
+        if (new_label[size_t(sample.label)] < 0) {
+          fail_with_hint(ErrorKind::Config, "repair the training images or remove the class",
+                         "no training image of class {} is usable, but {} is to be evaluated",
+                         names[size_t(sample.label)], sample.path);
+        }
+        sample.label = new_label[size_t(sample.label)];
+      }
+    }
+  }
+
+  void apply_rule() {
+    std::vector<bool> is_val = held_back(dataset_.train, form_.train, options_.val_fraction);
+    std::vector<Sample> train;
+    for (size_t i = 0; i < is_val.size(); ++i) {
+      (is_val[i] ? dataset_.val : train).push_back(std::move(dataset_.train[i]));
+    }
+    dataset_.train = std::move(train);
+    dataset_.split_by_rule = options_.val_fraction > 0;
+    dataset_.val_fraction = options_.val_fraction;
+  }
+
+  void count_usable() {
+    dataset_.class_counts.resize(dataset_.classes.size());
+    for (const Sample& s : dataset_.train) ++dataset_.class_counts[size_t(s.label)].train;
+    for (const Sample& s : dataset_.val) ++dataset_.class_counts[size_t(s.label)].val;
+    for (const Sample& s : dataset_.test) ++dataset_.class_counts[size_t(s.label)].test;
+  }
+
+  void collect_skipped(const ScannedSplit& split, const std::vector<std::string>& names) {
+    for (size_t i = 0; i < split.scan.skipped.size(); ++i) {
+      dataset_.skipped.push_back(split.scan.skipped[i]);
+      const std::string& name = names[size_t(split.scan.skipped_labels[i])];
+      if (auto label = label_of(dataset_.classes, name)) {
+        ++dataset_.class_counts[size_t(*label)].skipped;
+      }
+    }
+    const auto& unlisted = split.tree.unlisted;
+    dataset_.skipped.insert(dataset_.skipped.end(), unlisted.begin(), unlisted.end());
+    for (const auto& [name, count] : split.scan.unsupported_formats) {
+      dataset_.unsupported_formats[name] += count;
+    }
+  }
+
+  const ScanOptions& options_;
+  FolderForm form_;
+  Dataset dataset_;
+};
+
+}  // namespace
+
+const char* skip_kind_name(SkipKind kind) {
+  switch (kind) {
+    case SkipKind::Damaged:
+      return "damaged";
+    case SkipKind::Unreadable:
+      return "unreadable";
+    case SkipKind::Unsupported:
+      return "unsupported";
+  }
+  return "damaged";
+}
+
+Dataset scan_dataset(const ScanOptions& options) {
+  if (!(options.val_fraction >= 0 && options.val_fraction < 1)) {
+    fail(ErrorKind::InvalidArgument, "val_fraction is {}; at least 0 and below 1 was expected",
+         options.val_fraction);
+  }
+  return DatasetScanner(options).run();
+}
+
+}  // namespace pounce

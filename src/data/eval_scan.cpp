@@ -1,0 +1,145 @@
+// scan_for_eval: the images of a folder that a trained model is measured on.
+#include <algorithm>
+#include <set>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "data/folder_form.h"
+#include "data/header_scan.h"
+#include "data/split_rule.h"
+
+namespace pounce {
+namespace {
+
+// A split folder to read, and which part of it when the model's split rule applies.
+struct Part {
+  std::string folder;
+  enum class Which { All, HeldBack, Rest } which = Which::All;
+};
+
+[[noreturn]] void fail_without_split(const FolderForm& form, const char* wanted) {
+  std::string found = form.has_splits() ? "" : "no split folders";
+  for (const std::string& folder : {form.train, form.val, form.test}) {
+    if (!folder.empty()) found += (found.empty() ? "" : ", ") + fmt::format("{}/", folder);
+  }
+  fail_with_hint(ErrorKind::Config, "choose another part: --split train|val|test|all",
+                 "{} has no {} part (found {})", form.root, wanted, found);
+}
+
+std::vector<Part> parts_of_splits(const FolderForm& form, Split split, bool has_rule) {
+  bool rule_applies = has_rule && form.val.empty() && !form.train.empty();
+  switch (split) {
+    case Split::Train:
+      if (form.train.empty()) fail_without_split(form, "train");
+      return {{form.train, rule_applies ? Part::Which::Rest : Part::Which::All}};
+    case Split::Val:
+      if (!form.val.empty()) return {{form.val}};
+      if (!rule_applies) fail_without_split(form, "validation");
+      return {{form.train, Part::Which::HeldBack}};
+    case Split::Test:
+      if (form.test.empty()) fail_without_split(form, "test");
+      return {{form.test}};
+    case Split::All:
+      break;
+  }
+  std::vector<Part> parts;
+  for (const std::string& folder : {form.train, form.val, form.test}) {
+    if (!folder.empty()) parts.push_back({folder});
+  }
+  return parts;
+}
+
+std::vector<Part> choose_parts(const FolderForm& form, Split split, bool has_rule) {
+  if (form.has_splits()) return parts_of_splits(form, split, has_rule);
+  if (split == Split::Test) fail_without_split(form, "test");
+  if (split == Split::Train && !has_rule) fail_without_split(form, "train");
+  if (split == Split::All || !has_rule) return {{""}};
+  return {{"", split == Split::Val ? Part::Which::HeldBack : Part::Which::Rest}};
+}
+
+[[noreturn]] void fail_unknown_class(const SplitTree& tree, const std::string& name,
+                                     const std::vector<std::string>& classes) {
+  std::string path = tree.folder.empty() ? name : join_path(tree.folder, name);
+  auto near = nearest(name, classes);
+  std::string hint = near ? fmt::format("did you mean {}? Rename or remove the folder", *near)
+                          : "remove the folder, or evaluate a model that knows the class";
+  fail_with_hint(ErrorKind::Config, hint,
+                 "the class {} (folder {}/) is unknown to the model, "
+                 "which knows {}",
+                 name, path, list_some(classes, 12));
+}
+
+std::vector<LabelledFolder> label_by_model(const SplitTree& tree,
+                                           const std::vector<std::string>& classes) {
+  std::vector<LabelledFolder> folders;
+  for (const ClassFolder& folder : tree.classes) {
+    if (folder.files.empty()) continue;
+    auto found = std::find(classes.begin(), classes.end(), folder.name);
+    if (found == classes.end()) fail_unknown_class(tree, folder.name, classes);
+    folders.push_back({&folder, int32_t(found - classes.begin())});
+  }
+  return folders;
+}
+
+void read_part(const FolderForm& form, const Part& part, const EvalScanOptions& options,
+               EvalSet& set) {
+  SplitTree tree = list_split(form, part.folder, set.ignored);
+  if (!tree.unlisted.empty() && options.on_bad != OnBad::Skip) {
+    fail_with_hint(ErrorKind::Io, "check the rights of the folder", "{}",
+                   tree.unlisted.front().reason);
+  }
+  HeaderScan scan =
+      scan_headers(label_by_model(tree, options.classes),
+                   {form.root, options.on_bad == OnBad::Stop, options.threads, options.stop});
+  std::vector<bool> is_val =
+      held_back(scan.samples, part.folder, options.split_fraction.value_or(0));
+  for (size_t i = 0; i < scan.samples.size(); ++i) {
+    bool is_wanted =
+        part.which == Part::Which::All || is_val[i] == (part.which == Part::Which::HeldBack);
+    if (is_wanted) set.samples.push_back(std::move(scan.samples[i]));
+  }
+  set.skipped.insert(set.skipped.end(), scan.skipped.begin(), scan.skipped.end());
+  set.skipped.insert(set.skipped.end(), tree.unlisted.begin(), tree.unlisted.end());
+  set.held_back_only = part.which == Part::Which::HeldBack;
+}
+
+std::vector<std::string> absent_classes(const EvalSet& set,
+                                        const std::vector<std::string>& classes) {
+  std::set<int32_t> present;
+  for (const Sample& sample : set.samples) present.insert(sample.label);
+  std::vector<std::string> absent;
+  for (size_t i = 0; i < classes.size(); ++i) {
+    if (!present.contains(int32_t(i))) absent.push_back(classes[i]);
+  }
+  return absent;
+}
+
+}  // namespace
+
+EvalSet scan_for_eval(const EvalScanOptions& options) {
+  FolderForm form = find_folder_form(options.root, options.classes);
+  EvalSet set;
+  set.root = form.root;
+  set.notes = form.notes;
+  bool has_rule = options.split_fraction.value_or(0) > 0;
+  for (const Part& part : choose_parts(form, options.split, has_rule)) {
+    read_part(form, part, options, set);
+  }
+  if (set.samples.empty()) {
+    fail_with_hint(ErrorKind::Config, "choose another folder or part",
+                   "{} holds no usable images to evaluate ({} skipped)", form.root,
+                   set.skipped.size());
+  }
+  auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
+  std::sort(set.samples.begin(), set.samples.end(), by_path);
+  std::sort(set.skipped.begin(), set.skipped.end(), by_path);
+  set.absent_classes = absent_classes(set, options.classes);
+  if (set.held_back_only) {
+    set.notes.push_back(
+        fmt::format("only the {} that training held back; --split all takes every image",
+                    count_of(int64_t(set.samples.size()), "image", "images")));
+  }
+  return set;
+}
+
+}  // namespace pounce

@@ -1,0 +1,323 @@
+#include "data/loader.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <thread>
+#include <unordered_set>
+
+#include "base/file.h"
+#include "base/system.h"
+#include "data/header_scan.h"
+#include "data/order.h"
+
+namespace pounce {
+namespace {
+
+// A batch some of whose images are still being decoded.
+struct PendingBatch {
+  Batch batch;                                      // indices in epoch order, holes still inside
+  std::vector<std::optional<SkippedFile>> hole_at;  // [planned_size]
+  int remaining = 0;
+};
+
+struct Task {
+  std::shared_ptr<PendingBatch> pending;  // keeps the memory when the epoch is abandoned
+  uint32_t sample = 0;
+  int slot = 0;
+  uint32_t epoch = 0;
+};
+
+// What one thread needs to turn files into pixels; grows once, then allocates nothing.
+struct Workbench {
+  std::vector<uint8_t> file;
+  Image image;
+  ResizeScratch scratch;
+};
+
+Result<void> read_and_decode(const std::string& path, Workbench& bench) {
+  if (Result<void> read = read_file(path, bench.file); !read) return read;
+  Result<void> decoded = decode_image(bench.file, bench.image);
+  // A lack of memory says nothing about the file.
+  if (!decoded && decoded.error().kind() == ErrorKind::OutOfMemory) throw decoded.error();
+  return decoded;
+}
+
+size_t image_bytes(const Preprocessing& rule) {
+  return size_t(rule.image_size) * size_t(rule.image_size) * 3;
+}
+
+void check_options(const LoaderOptions& options) {
+  auto require = [](bool is_fine, const char* what) {
+    if (!is_fine) fail(ErrorKind::InvalidArgument, "loader: {}", what);
+  };
+  require(options.batch_size >= 1, "batch_size must be at least 1");
+  require(options.preprocessing.image_size >= 1, "image_size must be at least 1");
+  require(options.preprocessing.resize_ratio > 0, "resize_ratio must be above 0");
+  require(options.workers >= 0, "workers must be at least 0");
+  require(options.prefetch >= 1, "prefetch must be at least 1");
+  require(options.world >= 1 && options.rank >= 0 && options.rank < options.world,
+          "rank must lie in 0..world-1");
+}
+
+// Takes the holes out: later images move up, so the order stays.
+void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t bytes) {
+  Batch& batch = pending.batch;
+  size_t kept = 0;
+  for (size_t slot = 0; slot < size_t(batch.planned_size); ++slot) {
+    uint32_t index = batch.indices[slot];
+    if (pending.hole_at[slot]) {
+      batch.holes.push_back(std::move(*pending.hole_at[slot]));
+      batch.hole_indices.push_back(index);
+      continue;
+    }
+    if (kept != slot) {
+      std::copy_n(&batch.images[slot * bytes], bytes, &batch.images[kept * bytes]);
+    }
+    batch.indices[kept] = index;
+    batch.labels.push_back(samples[index].label);
+    ++kept;
+  }
+  batch.indices.resize(kept);
+  batch.images.resize(kept * bytes);
+}
+
+}  // namespace
+
+// One mutex guards everything below `mutex`; decoding happens outside it. Threads come last, so
+// that they are joined before anything they use is destroyed.
+struct Loader::State {
+  State(LoaderOptions given, std::vector<Sample> list)
+      : options(std::move(given)), samples(std::move(list)) {
+    check_options(options);
+    int count = options.workers > 0 ? options.workers : usable_cores();
+    for (int i = 0; i < count; ++i) {
+      workers.emplace_back([this](std::stop_token stop) { work(stop); });
+    }
+  }
+
+  void start_epoch(uint32_t number);
+  std::optional<Batch> next();
+
+  void work(std::stop_token stop);
+  std::optional<SkippedFile> prepare(const Task& task, Workbench& bench) const;
+  bool has_work() const;
+  Task take_task();
+  void open_batch();
+  void finish(const Task& task, std::optional<SkippedFile> hole, std::exception_ptr error);
+  void wait_for_front(std::unique_lock<std::mutex>& lock);
+
+  const LoaderOptions options;
+  const std::vector<Sample> samples;
+
+  mutable std::mutex mutex;
+  std::condition_variable_any work_ready, batch_ready;
+  std::unordered_set<uint64_t> excluded;
+  // The epoch: this rank's images in order, and where each of its batches begins.
+  uint32_t epoch = 0;
+  std::vector<uint32_t> items;
+  std::vector<size_t> batch_begin{0};
+  size_t next_item = 0;                            // to be handed to a worker
+  size_t next_item_batch = 0;                      // the batch it belongs to
+  size_t delivered = 0;                            // batches next() has returned
+  std::deque<std::shared_ptr<PendingBatch>> open;  // from `delivered` on
+  std::vector<Batch> spare;                        // given back by recycle()
+  std::exception_ptr failure;
+  double waited = 0;
+
+  std::vector<std::jthread> workers;
+};
+
+void Loader::State::start_epoch(uint32_t number) {
+  std::vector<uint32_t> order(samples.size());
+  std::iota(order.begin(), order.end(), 0U);
+  if (options.shuffle) order = epoch_order(samples, options.seed, number);
+
+  std::lock_guard lock(mutex);
+  std::erase_if(order, [&](uint32_t i) { return excluded.contains(samples[i].id); });
+  epoch = number;
+  items.clear();
+  batch_begin.assign(1, 0);
+  size_t at = 0;
+  for (int size : batch_sizes(int64_t(order.size()), options.batch_size)) {
+    size_t begin = at + size_t(int64_t(size) * options.rank / options.world);
+    size_t end = at + size_t(int64_t(size) * (options.rank + 1) / options.world);
+    items.insert(items.end(), order.begin() + int64_t(begin), order.begin() + int64_t(end));
+    batch_begin.push_back(items.size());
+    at += size_t(size);
+  }
+  next_item = next_item_batch = delivered = 0;
+  open.clear();
+  failure = nullptr;
+  waited = 0;
+  work_ready.notify_all();
+}
+
+bool Loader::State::has_work() const {
+  if (failure || next_item >= items.size()) return false;
+  size_t batch = next_item_batch;
+  while (batch_begin[batch + 1] <= next_item) ++batch;
+  return batch < delivered + size_t(options.prefetch);
+}
+
+void Loader::State::open_batch() {
+  size_t index = delivered + open.size();
+  size_t begin = batch_begin[index], size = batch_begin[index + 1] - begin;
+  auto pending = std::make_shared<PendingBatch>();
+  Batch& batch = pending->batch;
+  if (!spare.empty()) {
+    batch = std::move(spare.back());
+    spare.pop_back();
+  }
+  batch.images.resize(size * image_bytes(options.preprocessing));
+  batch.labels.clear();
+  batch.indices.assign(items.begin() + int64_t(begin), items.begin() + int64_t(begin + size));
+  batch.holes.clear();
+  batch.hole_indices.clear();
+  batch.index = int64_t(index);
+  batch.planned_size = int(size);
+  pending->hole_at.resize(size);
+  pending->remaining = int(size);
+  open.push_back(std::move(pending));
+}
+
+Task Loader::State::take_task() {
+  while (batch_begin[next_item_batch + 1] <= next_item) ++next_item_batch;
+  while (delivered + open.size() <= next_item_batch) open_batch();
+  Task task;
+  task.pending = open[next_item_batch - delivered];
+  task.sample = items[next_item];
+  task.slot = int(next_item - batch_begin[next_item_batch]);
+  task.epoch = epoch;
+  ++next_item;
+  return task;
+}
+
+std::optional<SkippedFile> Loader::State::prepare(const Task& task, Workbench& bench) const {
+  const Sample& sample = samples[task.sample];
+  Result<void> done = read_and_decode(join_path(options.root, sample.path), bench);
+  if (!done) return skipped_file(sample.path, done.error());
+  size_t offset = size_t(task.slot) * image_bytes(options.preprocessing);
+  apply_augmentation(bench.image, options.augmentation, options.preprocessing,
+                     {options.seed, task.epoch, sample.id}, bench.scratch,
+                     task.pending->batch.images.data() + offset);
+  return std::nullopt;
+}
+
+void Loader::State::finish(const Task& task, std::optional<SkippedFile> hole,
+                           std::exception_ptr error) {
+  bool is_abandoned = std::find(open.begin(), open.end(), task.pending) == open.end();
+  if (is_abandoned) return;
+  if (error && !failure) failure = error;
+  task.pending->hole_at[size_t(task.slot)] = std::move(hole);
+  --task.pending->remaining;
+  if (failure || task.pending->remaining == 0) batch_ready.notify_all();
+}
+
+void Loader::State::work(std::stop_token stop) {
+  Workbench bench;
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested() && work_ready.wait(lock, stop, [&] { return has_work(); })) {
+    Task task = take_task();
+    lock.unlock();
+    std::optional<SkippedFile> hole;
+    std::exception_ptr error;
+    try {
+      hole = prepare(task, bench);
+    } catch (...) {
+      error = std::current_exception();
+    }
+    lock.lock();
+    finish(task, std::move(hole), error);
+  }
+}
+
+void Loader::State::wait_for_front(std::unique_lock<std::mutex>& lock) {
+  double start = monotonic_seconds();
+  batch_ready.wait(lock, options.stop,
+                   [&] { return failure || (!open.empty() && open.front()->remaining == 0); });
+  waited += monotonic_seconds() - start;
+  if (options.stop.stop_requested()) fail(ErrorKind::Interrupted, "stopped");
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::optional<Batch> Loader::State::next() {
+  std::unique_lock lock(mutex);
+  if (delivered + 1 >= batch_begin.size()) return std::nullopt;
+  // A slice without images has no task that would open it.
+  bool is_empty_slice = batch_begin[delivered] == batch_begin[delivered + 1];
+  if (is_empty_slice && open.empty()) open_batch();
+  wait_for_front(lock);
+  std::shared_ptr<PendingBatch> pending = std::move(open.front());
+  open.pop_front();
+  ++delivered;
+  for (size_t slot = 0; slot < pending->hole_at.size(); ++slot) {
+    if (pending->hole_at[slot]) excluded.insert(samples[pending->batch.indices[slot]].id);
+  }
+  lock.unlock();
+  work_ready.notify_all();
+  close_holes(*pending, samples, image_bytes(options.preprocessing));
+  return std::move(pending->batch);
+}
+
+Loader::Loader(LoaderOptions options, std::vector<Sample> samples)
+    : state_(std::make_unique<State>(std::move(options), std::move(samples))) {}
+
+Loader::~Loader() = default;
+
+void Loader::start_epoch(uint32_t epoch) {
+  state_->start_epoch(epoch);
+}
+
+std::optional<Batch> Loader::next() {
+  return state_->next();
+}
+
+int64_t Loader::batches() const {
+  std::lock_guard lock(state_->mutex);
+  return int64_t(state_->batch_begin.size()) - 1;
+}
+
+void Loader::recycle(Batch&& batch) {
+  std::lock_guard lock(state_->mutex);
+  if (state_->spare.size() <= size_t(state_->options.prefetch)) {
+    state_->spare.push_back(std::move(batch));
+  }
+}
+
+double Loader::wait_seconds() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->waited;
+}
+
+const std::vector<Sample>& Loader::samples() const {
+  return state_->samples;
+}
+
+std::vector<uint64_t> Loader::excluded() const {
+  std::lock_guard lock(state_->mutex);
+  std::vector<uint64_t> ids(state_->excluded.begin(), state_->excluded.end());
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+void Loader::exclude(std::span<const uint64_t> ids) {
+  std::lock_guard lock(state_->mutex);
+  state_->excluded.insert(ids.begin(), ids.end());
+}
+
+Result<std::vector<uint8_t>> load_for_inference(const std::string& path,
+                                                const Preprocessing& rule) {
+  Workbench bench;
+  if (Result<void> done = read_and_decode(path, bench); !done) {
+    return tl::make_unexpected(done.error());
+  }
+  std::vector<uint8_t> pixels(image_bytes(rule));
+  apply_preprocessing(bench.image, rule, bench.scratch, pixels.data());
+  return pixels;
+}
+
+}  // namespace pounce
