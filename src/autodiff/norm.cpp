@@ -1,0 +1,18 @@
+#include "autodiff/rules.h"
+
+namespace pounce {
+
+// Outputs mean and inv_std are saved for this rule alone; running statistics carry no gradient.
+std::vector<Value> batch_norm_vjp(const VjpContext& context) {
+  const Node& node = context.node;
+  std::vector<Value> grads(5);
+  if (!context.grad_outputs[0].valid()) return grads;
+  std::vector<Value> made = context.graph.add(
+      OpKind::BatchNormBwd,
+      {context.grad_outputs[0], node.inputs[0], node.inputs[1], node.outputs[1], node.outputs[2]},
+      {}, node.name);
+  for (size_t i = 0; i < 3; ++i) grads[i] = made[i];
+  return grads;
+}
+
+}  // namespace pounce

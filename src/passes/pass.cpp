@@ -1,0 +1,60 @@
+#include "passes/pass.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/error.h"
+#include "ir/verify.h"
+
+namespace pounce {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"merge_common_subexpressions", "equal nodes become one", merge_common_subexpressions, false},
+    {"eliminate_dead_code", "nodes nothing needs are dropped", eliminate_dead_code, false},
+    {"legalize_stores", "copies where a value cannot be computed in its variable's memory",
+     legalize_stores, true},
+};
+
+void check_disabled(const PassOptions& options) {
+  std::vector<std::string_view> optional;
+  for (const Pass& pass : kPasses) {
+    if (!pass.required) optional.push_back(pass.name);
+  }
+  for (const std::string& name : options.disabled) {
+    if (std::find(optional.begin(), optional.end(), name) == optional.end()) {
+      fail(ErrorKind::InvalidArgument, "no pass \"{}\" can be disabled, expected one of: {}", name,
+           fmt::join(optional, ", "));
+    }
+  }
+}
+
+}  // namespace
+
+std::span<const Pass> pass_list() {
+  return kPasses;
+}
+
+Graph run_passes(const Graph& graph, const PassOptions& options, std::vector<PassReport>* reports) {
+  check_disabled(options);
+  Graph current = graph;
+  for (const Pass& pass : kPasses) {
+    if (std::count(options.disabled.begin(), options.disabled.end(), pass.name) > 0) continue;
+    auto start = std::chrono::steady_clock::now();
+    Graph next = pass.run(current);
+    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    try {
+      verify_graph(next);
+    } catch (Error& error) {
+      error.add_context(fmt::format("after pass {}", pass.name));
+      throw;
+    }
+    if (reports != nullptr) {
+      reports->push_back({pass.name, took.count(), current.nodes().size(), next.nodes().size()});
+    }
+    current = std::move(next);
+  }
+  return current;
+}
+
+}  // namespace pounce
