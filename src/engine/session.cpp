@@ -1,0 +1,246 @@
+#include "engine/session.h"
+
+#include "base/error.h"
+
+namespace pounce {
+
+struct Session::Program {
+  std::string name;
+  Graph graph;
+  LoweredGraph lowered;
+  Plan plan;
+  std::vector<PassReport> reports;
+  std::unique_ptr<Executable> executable;
+};
+
+Session::Session(Backend& backend, Communicator& communicator,
+                 const std::vector<NamedGraph>& graphs, SessionOptions options)
+    : backend_(backend), communicator_(communicator), options_(std::move(options)) {
+  for (const NamedGraph& named : graphs) {
+    if (!programs_.emplace(named.name, build(named)).second) {
+      fail(ErrorKind::InvalidArgument, "two programs are called \"{}\"", named.name);
+    }
+  }
+  std::vector<const Graph*> all;
+  for (const NamedGraph& named : graphs) all.push_back(&find(named.name).graph);
+  variables_ = lay_out_variables(all);
+  for (const Graph* graph : all) {
+    for (const Node& node : graph->nodes()) {
+      if (node.op == OpKind::Variable) {
+        variable_types_.emplace(node.name, graph->type(node.outputs[0]));
+      }
+    }
+  }
+  persistent_ = backend_.allocate(variables_.bytes);
+  std::vector<std::byte> zeros(variables_.bytes);
+  backend_.upload(*persistent_, 0, zeros);
+  // Plans first, so that every arena is allocated once.
+  Plan largest;
+  for (auto& [name, program] : programs_) {
+    program->plan = plan_memory(program->graph, program->lowered, variables_, options_.plan);
+    largest.planned_bytes = std::max(largest.planned_bytes, program->plan.planned_bytes);
+    largest.staging_bytes = std::max(largest.staging_bytes, program->plan.staging_bytes);
+  }
+  reserve(largest);
+  for (auto& [name, program] : programs_) finish(*program);
+}
+
+Session::~Session() = default;
+
+std::unique_ptr<Session::Program> Session::build(const NamedGraph& named) {
+  auto program = std::make_unique<Program>();
+  program->name = named.name;
+  try {
+    program->graph = run_passes(named.graph, options_.passes, &program->reports);
+    program->lowered = backend_.lower(program->graph, backend_.target());
+  } catch (Error& error) {
+    error.add_context(fmt::format("while building program \"{}\"", named.name));
+    throw;
+  }
+  return program;
+}
+
+void Session::finish(Program& program) {
+  if (options_.check_plan) check_plan(program.graph, program.lowered, program.plan);
+  program.executable =
+      backend_.compile(program.graph, program.lowered, program.plan, options_.compile);
+}
+
+void Session::reserve(const Plan& plan) {
+  if (!planned_ || planned_->bytes() < plan.planned_bytes) {
+    planned_.reset();  // before the larger one is asked for
+    planned_ = backend_.allocate(plan.planned_bytes);
+  }
+  for (std::unique_ptr<Buffer>& staging : staging_) {
+    if (staging && staging->bytes() >= plan.staging_bytes) continue;
+    staging.reset();
+    staging = backend_.allocate(plan.staging_bytes);
+  }
+}
+
+bool Session::has_program(std::string_view name) const {
+  return programs_.contains(name);
+}
+
+void Session::add_program(const NamedGraph& graph) {
+  if (has_program(graph.name)) {
+    fail(ErrorKind::InvalidArgument, "program \"{}\" exists already", graph.name);
+  }
+  std::unique_ptr<Program> program = build(graph);
+  for (const Node& node : program->graph.nodes()) {
+    if (node.op != OpKind::Variable) continue;
+    auto known = variable_types_.find(node.name);
+    const TensorType& type = program->graph.type(node.outputs[0]);
+    if (known == variable_types_.end() || known->second != type) {
+      fail(ErrorKind::InvalidArgument, "program \"{}\" needs variable \"{}\" of {}, which {}",
+           graph.name, node.name, to_string(type),
+           known == variable_types_.end() ? "the session does not have"
+                                          : "is " + to_string(known->second));
+    }
+  }
+  program->plan = plan_memory(program->graph, program->lowered, variables_, options_.plan);
+  reserve(program->plan);
+  finish(*program);
+  programs_.emplace(graph.name, std::move(program));
+}
+
+Session::Program& Session::find(std::string_view name) const {
+  auto at = programs_.find(name);
+  if (at == programs_.end()) {
+    fail(ErrorKind::InvalidArgument, "the session has no program \"{}\"", name);
+  }
+  return *at->second;
+}
+
+void Session::stage(Program& program, std::span<const InputData> inputs) {
+  size_t bound = 0;
+  for (const Node& node : program.graph.nodes()) {
+    if (node.op != OpKind::Input) continue;
+    const InputData* data = nullptr;
+    for (const InputData& input : inputs) {
+      if (input.name == node.name) data = &input;
+    }
+    const TensorType& type = program.graph.type(node.outputs[0]);
+    if (data == nullptr || data->bytes.size() != size_t(type.bytes())) {
+      fail(ErrorKind::InvalidArgument,
+           "program \"{}\": input \"{}\" has {} bytes, expected {} ({})", program.name, node.name,
+           data == nullptr ? 0 : data->bytes.size(), type.bytes(), to_string(type));
+    }
+    size_t offset = program.plan.values[size_t(node.outputs[0].id)].offset;
+    backend_.upload(*staging_[next_staging_], offset, data->bytes);
+    transfers_.to_device_bytes += int64_t(data->bytes.size());
+    ++bound;
+  }
+  if (bound != inputs.size()) {
+    fail(ErrorKind::InvalidArgument, "program \"{}\" has {} inputs, {} were given", program.name,
+         bound, inputs.size());
+  }
+}
+
+void Session::run(std::string_view name, std::span<const InputData> inputs) {
+  Program& program = find(name);
+  stage(program, inputs);
+  backend_.run(*program.executable,
+               {persistent_.get(), planned_.get(), staging_[next_staging_].get(), &communicator_});
+  next_staging_ = 1 - next_staging_;
+  last_run_ = &program;
+}
+
+size_t Session::output_bytes(std::string_view program, std::string_view name) const {
+  const Graph& graph = find(program).graph;
+  Value value = graph.find_output(name);
+  if (!value.valid()) {
+    fail(ErrorKind::InvalidArgument, "program \"{}\" has no output \"{}\"", program, name);
+  }
+  return size_t(graph.type(value).bytes());
+}
+
+void Session::read_output(Program& program, std::string_view name, std::span<std::byte> bytes) {
+  if (last_run_ != &program) {
+    fail(ErrorKind::InvalidArgument, "output \"{}\": program \"{}\" was not the last one run", name,
+         program.name);
+  }
+  const Placement& where = program.plan.values[size_t(program.graph.find_output(name).id)];
+  backend_.synchronize();
+  switch (where.arena) {
+    case Arena::Persistent:
+      backend_.download(*persistent_, where.offset, bytes);
+      break;
+    case Arena::Planned:
+      backend_.download(*planned_, where.offset, bytes);
+      break;
+    case Arena::Staging:
+      backend_.download(*staging_[1 - next_staging_], where.offset, bytes);
+      break;
+  }
+  transfers_.to_host_bytes += int64_t(bytes.size());
+}
+
+bool Session::has_variable(std::string_view name) const {
+  return variable_types_.contains(name);
+}
+
+std::vector<std::string> Session::variable_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, type] : variable_types_) names.push_back(name);
+  return names;
+}
+
+const TensorType& Session::variable_type(std::string_view name) const {
+  auto at = variable_types_.find(name);
+  if (at == variable_types_.end()) {
+    fail(ErrorKind::InvalidArgument, "the session has no variable \"{}\"", name);
+  }
+  return at->second;
+}
+
+void Session::write(std::string_view name, std::span<const std::byte> bytes) {
+  const TensorType& type = variable_type(name);
+  if (bytes.size() != size_t(type.bytes())) {
+    fail(ErrorKind::InvalidArgument, "variable \"{}\" is {} ({} bytes), {} bytes were given", name,
+         to_string(type), type.bytes(), bytes.size());
+  }
+  backend_.upload(*persistent_, variables_.placements.at(std::string(name)).offset, bytes);
+  transfers_.to_device_bytes += int64_t(bytes.size());
+}
+
+void Session::read(std::string_view name, std::span<std::byte> bytes) {
+  const TensorType& type = variable_type(name);
+  POUNCE_ASSERT(bytes.size() == size_t(type.bytes()));
+  backend_.synchronize();
+  backend_.download(*persistent_, variables_.placements.at(std::string(name)).offset, bytes);
+  transfers_.to_host_bytes += int64_t(bytes.size());
+}
+
+size_t Session::planned_bytes() const {
+  size_t planned = 0, staging = 0;
+  for (const auto& [name, program] : programs_) {
+    planned = std::max(planned, program->plan.planned_bytes);
+    staging = std::max(staging, program->plan.staging_bytes);
+  }
+  return variables_.bytes + planned + 2 * staging;
+}
+
+size_t Session::allocated_bytes() const {
+  size_t bytes = persistent_->bytes() + planned_->bytes();
+  for (const std::unique_ptr<Buffer>& staging : staging_) bytes += staging->bytes();
+  return bytes;
+}
+
+const Plan& Session::plan(std::string_view program) const {
+  return find(program).plan;
+}
+
+const Graph& Session::graph(std::string_view program) const {
+  return find(program).graph;
+}
+
+const LoweredGraph& Session::lowered(std::string_view program) const {
+  return find(program).lowered;
+}
+
+const std::vector<PassReport>& Session::pass_reports(std::string_view program) const {
+  return find(program).reports;
+}
+
+}  // namespace pounce
