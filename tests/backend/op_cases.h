@@ -20,6 +20,7 @@ enum class FillRule : uint8_t {
   Distinct,      // multiples of (high - low) / elements in random order: no near ties
   Integers,      // in [low, high)
   PoolPosition,  // a random place inside the image for each window of max_pool_bwd
+  Infinities,    // as Uniform, every third element of the second half infinite
 };
 
 struct CaseInput {
@@ -42,7 +43,7 @@ struct OpCase {
   std::vector<size_t> differentiable_inputs = {};
 };
 
-// Unique names, ordered by op.
+// Names are unique and made of letters, digits and underscores. Ordered by op.
 std::span<const OpCase> op_cases();
 
 // One node of the case between graph inputs and outputs. With `copy_inputs` the node reads copies
