@@ -20,6 +20,7 @@ struct ErrorState {
   jmp_buf escape;
   char text[JMSG_LENGTH_MAX];
   int code;
+  bool in_picture;  // past the header
 };
 
 [[noreturn]] void leave(j_common_ptr info) {
@@ -30,19 +31,24 @@ struct ErrorState {
 }
 
 // libjpeg goes on after a warning with grey or torn rows; such a picture is damaged. The exceptions
-// leave every pixel as it was stored.
-void on_message(j_common_ptr info, int level) {
-  if (level >= 0) return;
-  switch (info->err->msg_code) {
-    case JWRN_EXTRANEOUS_DATA:    // junk between segments
-    case JWRN_JFIF_MAJOR:         // a version number
-    case JWRN_ADOBE_XFORM:        // an unknown transform number, then the default one
-    case JWRN_BOGUS_PROGRESSION:  // passes in an odd order
-    case JWRN_BOGUS_ICC:          // a colour profile, which is not used
-      return;
+// leave every pixel as it was stored: junk between the segments of the header, an unknown version
+// or transform number, passes in an odd order, a bad colour profile (which is not used).
+bool is_harmless(const ErrorState& state) {
+  switch (state.manager.msg_code) {
+    case JWRN_EXTRANEOUS_DATA:
+      return !state.in_picture;
+    case JWRN_JFIF_MAJOR:
+    case JWRN_ADOBE_XFORM:
+    case JWRN_BOGUS_PROGRESSION:
+    case JWRN_BOGUS_ICC:
+      return true;
     default:
-      leave(info);
+      return false;
   }
+}
+
+void on_message(j_common_ptr info, int level) {
+  if (level < 0 && !is_harmless(*reinterpret_cast<ErrorState*>(info->err))) leave(info);
 }
 
 void on_output(j_common_ptr) {}
@@ -99,6 +105,7 @@ void convert_cmyk_row(const uint8_t* cmyk, int width, uint8_t* rgb) {
 bool read_rows(Decoder& decoder, uint8_t* rgb, uint8_t* cmyk_row) {
   jpeg_decompress_struct& info = decoder.info;
   if (setjmp(decoder.error.escape)) return false;
+  decoder.error.in_picture = true;
   jpeg_start_decompress(&info);
   size_t row_bytes = size_t(info.output_width) * 3;
   while (info.output_scanline < info.output_height) {
@@ -127,6 +134,8 @@ Error error_of(const ErrorState& state) {
   switch (state.code) {
     case JERR_BAD_PRECISION:
       return Error(ErrorKind::Unsupported, "JPEG with more than 8 bits a channel");
+    case JERR_IMAGE_TOO_BIG:
+      return Error(ErrorKind::Unsupported, "a side of more than 65,500 pixels");
     case JERR_SOF_UNSUPPORTED:
       return Error(ErrorKind::Unsupported, "lossless or hierarchical JPEG");
     case JERR_ARITH_NOTIMPL:
