@@ -1,0 +1,198 @@
+#include "train/model_file.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+
+namespace pounce {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kMetadataKey = "pounce";
+
+std::string info_to_json(const ModelInfo& info) {
+  Json json = {{"model", info.model},
+               {"classes", info.classes},
+               {"image_size", info.image_size},
+               {"fit", "crop"},
+               {"resize", info.resize_ratio},
+               {"crop", "center"},
+               {"interpolation", "bilinear, antialiased"},
+               {"mean", info.mean},
+               {"std", info.std},
+               {"exif", true},
+               {"alpha", "dropped"}};
+  if (info.split_fraction) {
+    json["split"] = {{"rule", "xxh3(path)"}, {"val_fraction", *info.split_fraction}};
+  }
+  json["version"] = POUNCE_VERSION;
+  return json.dump();
+}
+
+ModelInfo info_from_json(const std::string& text) {
+  ModelInfo info;
+  Json json = Json::parse(text);
+  info.model = json.at("model").get<std::string>();
+  info.classes = json.at("classes").get<std::vector<std::string>>();
+  info.image_size = json.at("image_size").get<int>();
+  info.resize_ratio = json.at("resize").get<double>();
+  info.mean = json.at("mean").get<std::array<double, 3>>();
+  info.std = json.at("std").get<std::array<double, 3>>();
+  if (json.contains("split")) info.split_fraction = json.at("split").at("val_fraction");
+  return info;
+}
+
+void check_info(const ModelInfo& info) {
+  auto known = network_names();
+  if (std::find(known.begin(), known.end(), info.model) == known.end()) {
+    fail(ErrorKind::BadData, "it holds a model \"{}\", this version knows: {}", info.model,
+         fmt::join(known, ", "));
+  }
+  if (info.classes.size() < 2 || info.image_size < 1 || info.image_size > 65536 ||
+      !(info.resize_ratio > 0 && info.resize_ratio <= 1)) {
+    fail(ErrorKind::BadData, "its description has impossible values");
+  }
+}
+
+std::vector<float> floats_of(const NamedTensor& tensor) {
+  std::vector<float> values(tensor.bytes.size() / sizeof(float));
+  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+  return values;
+}
+
+template <typename T>
+std::vector<uint8_t> to_bytes(const std::vector<T>& values) {
+  std::vector<uint8_t> bytes(values.size() * sizeof(T));
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  return bytes;
+}
+
+// Permutes between the two orders of a weights tensor: to[k,c,r,s] and from[k,r,s,c] or back.
+std::vector<float> permute(const std::vector<float>& values, const Shape& krsc, bool to_krsc) {
+  POUNCE_ASSERT(krsc.rank() == 4 && values.size() == size_t(krsc.elements()));
+  std::vector<float> result(values.size());
+  int64_t out = krsc[0], window = krsc[1] * krsc[2], channels = krsc[3];
+  for (int64_t k = 0; k < out; ++k) {
+    for (int64_t rs = 0; rs < window; ++rs) {
+      for (int64_t c = 0; c < channels; ++c) {
+        size_t memory = size_t((k * window + rs) * channels + c);
+        size_t file = size_t((k * channels + c) * window + rs);
+        if (to_krsc) {
+          result[memory] = values[file];
+        } else {
+          result[file] = values[memory];
+        }
+      }
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<float> krsc_from_kcrs(const std::vector<float>& values, const Shape& krsc) {
+  return permute(values, krsc, true);
+}
+
+std::vector<float> kcrs_from_krsc(const std::vector<float>& values, const Shape& krsc) {
+  return permute(values, krsc, false);
+}
+
+Shape file_shape(const StateEntry& entry) {
+  const Shape& shape = entry.type.shape;
+  if (entry.layout == FileLayout::Same) return shape;
+  return {shape[0], shape[3], shape[1], shape[2]};
+}
+
+ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& state,
+                       Session& session) {
+  ModelFile file;
+  file.info = info;
+  file.tensors.metadata = {{"format", "pt"}, {kMetadataKey, info_to_json(info)}};
+  for (const StateEntry& entry : state) {
+    if (!session.has_variable(entry.name)) continue;
+    NamedTensor tensor{entry.name, {entry.type.dtype, file_shape(entry)}, {}};
+    if (entry.layout == FileLayout::ConvKcrs) {
+      tensor.bytes =
+          to_bytes(kcrs_from_krsc(session.read_values<float>(entry.name), entry.type.shape));
+    } else {
+      tensor.bytes = session.read_values<uint8_t>(entry.name);
+    }
+    file.tensors.tensors.push_back(std::move(tensor));
+  }
+  return file;
+}
+
+void save_model(const std::string& path, const ModelFile& file) {
+  write_file(path, write_safetensors(file.tensors));
+}
+
+std::string find_model_file(const std::string& path) {
+  if (!is_directory(path)) {
+    if (!is_missing(path)) return path;
+    fail_with_hint(ErrorKind::Config,
+                   "give a .safetensors file that pounce train wrote, or its run folder",
+                   "no such model: {}", path);
+  }
+  for (const char* name : {"best.safetensors", "last.safetensors"}) {
+    std::string file = join_path(path, name);
+    if (is_regular_file(file)) return file;
+  }
+  fail_with_hint(ErrorKind::Config, "give a run folder that pounce train made, or a model file",
+                 "no best.safetensors in the folder {}", path);
+}
+
+ModelFile load_model(const std::string& path) {
+  std::string file_path = find_model_file(path);
+  Result<std::vector<uint8_t>> bytes = read_file(file_path);
+  if (!bytes) throw bytes.error();
+  try {
+    ModelFile file;
+    file.tensors = read_safetensors(*bytes);
+    auto metadata = file.tensors.metadata.find(kMetadataKey);
+    if (metadata == file.tensors.metadata.end()) {
+      fail_with_hint(ErrorKind::BadData,
+                     "a model needs its classes and preprocessing: use the file pounce train wrote",
+                     "it holds {} tensors but no Pounce description", file.tensors.tensors.size());
+    }
+    try {
+      file.info = info_from_json(metadata->second);
+    } catch (const nlohmann::json::exception& error) {
+      fail(ErrorKind::BadData, "its Pounce description cannot be read: {}", error.what());
+    }
+    check_info(file.info);
+    return file;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::BadData) throw;
+    throw Error(
+        ErrorKind::BadData, fmt::format("{}: {}", file_path, error.message()),
+        error.hint().empty() ? "use the file pounce train wrote, or copy it again" : error.hint());
+  }
+}
+
+void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session) {
+  for (const StateEntry& entry : state) {
+    if (!session.has_variable(entry.name)) continue;
+    const NamedTensor* tensor = file.tensors.find(entry.name);
+    TensorType expected{entry.type.dtype, file_shape(entry)};
+    if (tensor == nullptr || tensor->type != expected) {
+      fail_with_hint(ErrorKind::BadData, "use the file pounce train wrote, or copy it again",
+                     "the model file says it is a {} of {} classes, but tensor \"{}\" is {}, "
+                     "expected {}",
+                     file.info.model, file.info.classes.size(), entry.name,
+                     tensor == nullptr ? "absent" : to_string(tensor->type), to_string(expected));
+    }
+    if (entry.layout == FileLayout::ConvKcrs) {
+      session.write(entry.name, bytes_of(krsc_from_kcrs(floats_of(*tensor), entry.type.shape)));
+    } else {
+      session.write(entry.name, bytes_of(tensor->bytes));
+    }
+  }
+}
+
+}  // namespace pounce

@@ -1,0 +1,53 @@
+// A trained model as one safetensors file: weights exactly as torchvision's state_dict, and what is
+// needed to use them (classes, preprocessing) as JSON in the metadata key `pounce`. No date, path,
+// host, device or thread count: equal runs give equal bytes.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/session.h"
+#include "formats/safetensors.h"
+#include "nn/network.h"
+
+namespace pounce {
+
+struct ModelInfo {
+  std::string model;                 // a name of network_names()
+  std::vector<std::string> classes;  // in label order
+  int image_size = 224;
+  double resize_ratio = 0.875;
+  std::array<double, 3> mean = {0.485, 0.456, 0.406};
+  std::array<double, 3> std = {0.229, 0.224, 0.225};
+  std::optional<double> split_fraction;  // the rule that held validation images back
+};
+
+struct ModelFile {
+  ModelInfo info;
+  TensorFile tensors;  // torch layout
+};
+
+// Weights of the session, of those entries it has, converted to torchvision's layout.
+ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& state,
+                       Session& session);
+// Written beside and renamed. Throws Io.
+void save_model(const std::string& path, const ModelFile& file);
+
+// `path`: a model file, or a run folder, whose best.safetensors is taken (else last.safetensors).
+// Throws Config where there is nothing, BadData for damage or a file that is no Pounce model.
+std::string find_model_file(const std::string& path);
+ModelFile load_model(const std::string& path);
+
+// Writes every entry the session has a variable for. Throws BadData naming the first tensor that
+// is absent or of another shape than the network's.
+void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session);
+
+// K,C,R,S to K,R,S,C and back, for 4-axis tensors of F32.
+std::vector<float> krsc_from_kcrs(const std::vector<float>& values, const Shape& krsc);
+std::vector<float> kcrs_from_krsc(const std::vector<float>& values, const Shape& krsc);
+// The shape a state entry has in files.
+Shape file_shape(const StateEntry& entry);
+
+}  // namespace pounce
