@@ -36,7 +36,7 @@ echo "\$ ${train[*]}"
 
 predict=("$pounce" predict "$out")
 for class in 0 3 7; do
-  images=(samples/digits/$class/*.png)
+  images=(samples/digits/"$class"/*.png)
   predict+=("${images[0]}")
 done
 echo "\$ ${predict[*]}"
