@@ -56,7 +56,7 @@ void add_control_cases(Cases& cases) {
   fill("i64", {2}, 7);
   fill("i32", {5}, -3);
   fill("u8", {13}, 255);
-  cases.push_back({"copy_float", OpKind::Copy, {{{33, 17}}}, {}, 0, {0}, {0}});
+  cases.push_back({"copy_float", OpKind::Copy, {{{33, 17}}}, {}, 1e-6, {0}, {0}});
   cases.push_back({"copy_bytes", OpKind::Copy, {integers({2, 5, 3}, 0, 256, DType::U8)}});
   cases.push_back({"increment", OpKind::Increment, {counter(41), stop_flag(false)}});
   cases.push_back({"increment_stopped", OpKind::Increment, {counter(41), stop_flag(true)}});
