@@ -25,7 +25,7 @@ summary=()
 
 # The number that a JUnit file holds under a name, e.g. tests="12".
 junit_number() {
-  grep -o "\b$2=\"[0-9]*\"" "$1" | head -1 | tr -dc 0-9
+  LC_ALL=C sed -n "/\b$2=\"[0-9]/{s/.*\b$2=\"\([0-9]*\)\".*/\1/p;q}" "$1"
 }
 
 # run_preset PRESET [--only LABELS TARGETS...]: configure, build, test; adds to the totals.
