@@ -61,4 +61,4 @@ fi
 
 printf -v presets '%s, ' "${summary[@]}"
 echo "tests: $ran run, $((ran - failed - skipped)) passed, $skipped skipped, $failed failed (${presets%, })"
-[ $broken -eq 0 ] && [ "$failed" -eq 0 ]
+[ $broken -eq 0 ] && [ "$failed" -eq 0 ] && [ "$ran" -gt 0 ]
