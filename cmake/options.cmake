@@ -15,7 +15,9 @@ target_compile_definitions(pounce_options INTERFACE
 
 if(POUNCE_SANITIZE)
   target_compile_options(pounce_options INTERFACE
-    -fsanitize=${POUNCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    -fsanitize=${POUNCE_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
+    # GCC sees uninitialised variants and optionals behind its own instrumentation (GCC bug 105562).
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   target_link_options(pounce_options INTERFACE -fsanitize=${POUNCE_SANITIZE})
 endif()
 
