@@ -67,19 +67,31 @@ void Session::finish(Program& program) {
 }
 
 void Session::reserve(const Plan& plan) {
-  if (!planned_ || planned_->bytes() < plan.planned_bytes) {
-    planned_.reset();  // before the larger one is asked for
-    planned_ = backend_.allocate(plan.planned_bytes);
-  }
-  for (std::unique_ptr<Buffer>& staging : staging_) {
-    if (staging && staging->bytes() >= plan.staging_bytes) continue;
-    staging.reset();
-    staging = backend_.allocate(plan.staging_bytes);
+  grow(planned_, plan.planned_bytes);
+  for (std::unique_ptr<Buffer>& staging : staging_) grow(staging, plan.staging_bytes);
+}
+
+void Session::grow(std::unique_ptr<Buffer>& arena, size_t bytes) {
+  size_t before = arena ? arena->bytes() : 0;
+  if (arena && before >= bytes) return;
+  last_run_ = nullptr;  // its outputs go with the arena
+  arena.reset();        // before the larger one is asked for
+  try {
+    arena = backend_.allocate(bytes);
+  } catch (const Error&) {
+    arena = backend_.allocate(before);  // the programs there are can go on
+    throw;
   }
 }
 
 bool Session::has_program(std::string_view name) const {
   return programs_.contains(name);
+}
+
+std::vector<std::string> Session::program_names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, program] : programs_) names.push_back(name);
+  return names;
 }
 
 void Session::add_program(const NamedGraph& graph) {

@@ -53,8 +53,10 @@ class Session {
   ~Session();
 
   bool has_program(std::string_view name) const;
+  std::vector<std::string> program_names() const;
   // A further program over the same variables, such as a batch of another size. The planned arena
-  // grows if it must. Throws InvalidArgument for a variable the session does not have.
+  // grows if it must; outputs not yet read are lost then. Throws InvalidArgument for a variable the
+  // session does not have; OutOfMemory, after which the session goes on without the program.
   void add_program(const NamedGraph& graph);
 
   // Uploads the inputs (every one of the program's, of its exact size) and runs.
@@ -91,6 +93,7 @@ class Session {
   std::unique_ptr<Program> build(const NamedGraph& named);
   void finish(Program& program);
   void reserve(const Plan& plan);
+  void grow(std::unique_ptr<Buffer>& arena, size_t bytes);
   void stage(Program& program, std::span<const InputData> inputs);
   void read_output(Program& program, std::string_view name, std::span<std::byte> bytes);
   size_t output_bytes(std::string_view program, std::string_view name) const;

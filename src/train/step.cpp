@@ -1,6 +1,7 @@
 #include "train/step.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "autodiff/autodiff.h"
 #include "base/error.h"
@@ -49,8 +50,7 @@ class StepBuilder {
   void count_batches() {
     for (const StateEntry& entry : network_.state) {
       if (!entry.name.ends_with(kTracked)) continue;
-      graph_.store(entry.variable,
-                   graph_.add_one(OpKind::Increment, {entry.variable, stop_variable_}));
+      graph_.store(entry.variable, graph_.add_one(OpKind::Increment, {entry.variable, stop_}));
     }
   }
 
@@ -64,10 +64,9 @@ class StepBuilder {
                                       VariableRole::Scalar);
     Value updates = graph_.add_variable(names::kUpdates, {DType::I64, {}}, VariableRole::Scalar);
     Value divisor = graph_.add_input(names::kDivisor, {DType::F32, {}});
-    int64_t tag = kFirstGradientTag;
-    for (Value& gradient : grads) {
-      gradient = graph_.add_one(OpKind::AllReduce, {gradient});
-      check(gradient, tag++);
+    for (size_t i : completion_order(grads)) {
+      grads[i] = graph_.add_one(OpKind::AllReduce, {grads[i]});
+      check(grads[i], kFirstGradientTag + int64_t(i));
     }
     Value rate = graph_.add_one(OpKind::Lookup, {rates, updates});
     auto gradient = grads.begin();
@@ -77,6 +76,16 @@ class StepBuilder {
     }
     graph_.store(updates, graph_.add_one(OpKind::Increment, {updates, stop_}));
     reduced_ = std::move(grads);
+  }
+
+  // Indices of `grads`, those computed first first: so they are reduced, and lie in memory.
+  std::vector<size_t> completion_order(const std::vector<Value>& grads) const {
+    std::vector<size_t> order(grads.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return graph_.producer(grads[a]) < graph_.producer(grads[b]);
+    });
+    return order;
   }
 
   Graph take() {
@@ -129,11 +138,12 @@ Graph build_fused_step(const StepSpec& spec, int64_t batch) {
 Graph build_accumulate(const StepSpec& spec, int64_t batch) {
   StepBuilder builder(spec);
   std::vector<Value> grads = builder.add_passes(batch);
-  auto gradient = grads.begin();
+  std::vector<Value> sums;
   for (const StateEntry& entry : builder.network().state) {
-    if (!entry.trained) continue;
-    Value sum = builder.gradient_variable(entry);
-    builder.graph().store(sum, builder.graph().add_one(OpKind::Add, {sum, *gradient++}));
+    if (entry.trained) sums.push_back(builder.gradient_variable(entry));
+  }
+  for (size_t i : builder.completion_order(grads)) {
+    builder.graph().store(sums[i], builder.graph().add_one(OpKind::Add, {sums[i], grads[i]}));
   }
   builder.count_batches();
   return builder.take();

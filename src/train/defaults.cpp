@@ -1,0 +1,115 @@
+#include "train/defaults.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "data/order.h"
+#include "nn/network.h"
+
+namespace pounce {
+namespace {
+
+constexpr int kDefaultImageSize = 224;
+constexpr int kCnnImageSize = 64;  // up to here `cnn` is the default model
+constexpr int kSmallSizes[] = {32, 64, 96, 128, 160};
+constexpr int kDefaultBatch = 64;
+constexpr int kMinBatch = 8;
+constexpr int kDefaultEpochs = 30;
+constexpr int kMaxDefaultEpochs = 200;
+constexpr int64_t kMinUpdates = 1000;
+
+int default_image_size(const Dataset& dataset) {
+  std::vector<int32_t> sides;
+  for (const Sample& sample : dataset.train) sides.push_back(std::min(sample.width, sample.height));
+  if (sides.empty()) return kDefaultImageSize;
+  auto middle = sides.begin() + int64_t(sides.size() / 2);
+  std::nth_element(sides.begin(), middle, sides.end());
+  if (*middle >= kSmallSizes[4]) return kDefaultImageSize;
+  return *std::lower_bound(std::begin(kSmallSizes), std::end(kSmallSizes), *middle);
+}
+
+int default_batch_size(int64_t images) {
+  if (images >= 10 * kDefaultBatch) return kDefaultBatch;
+  int batch = kMinBatch;
+  while (batch * 2 <= images / 10) batch *= 2;
+  return batch;
+}
+
+int default_epochs(int64_t updates_each) {
+  int64_t needed = (kMinUpdates + updates_each - 1) / std::max<int64_t>(1, updates_each);
+  return int(std::clamp<int64_t>(needed, kDefaultEpochs, kMaxDefaultEpochs));
+}
+
+double default_learning_rate(OptimizerKind optimizer, int batch_size) {
+  double share = batch_size / 64.0;
+  return optimizer == OptimizerKind::Sgd ? 0.05 * share : 1e-3 * std::sqrt(share);
+}
+
+double default_weight_decay(OptimizerKind optimizer) {
+  switch (optimizer) {
+    case OptimizerKind::AdamW:
+      return 0.05;
+    case OptimizerKind::Sgd:
+      return 5e-4;
+    case OptimizerKind::Adam:
+      return 0;
+  }
+  return 0;
+}
+
+void check_range(const char* name, double value, double low, double high) {
+  if (!(value >= low && value <= high)) {
+    fail(ErrorKind::Config, "{} is {}, expected {} to {}", name, value, low, high);
+  }
+}
+
+}  // namespace
+
+void check_config(const TrainConfig& config) {
+  if (config.data.empty()) fail(ErrorKind::Config, "no folder of images was given");
+  if (config.model) {
+    auto known = network_names();
+    if (std::find(known.begin(), known.end(), *config.model) == known.end()) {
+      fail(ErrorKind::Config, "unknown model \"{}\", expected one of: {}", *config.model,
+           fmt::join(known, ", "));
+    }
+  }
+  check_range("image-size", config.image_size.value_or(kDefaultImageSize), 8, 4096);
+  check_range("epochs", config.epochs.value_or(1), 1, 100000);
+  check_range("batch-size", config.batch_size.value_or(1), 1, 65536);
+  check_range("lr", config.learning_rate.value_or(0), 0, 1000);
+  check_range("weight-decay", config.weight_decay.value_or(0), 0, 1000);
+  check_range("momentum", config.momentum, 0, 0.9999);
+  check_range("warmup-epochs", config.warmup_epochs, 0, 100000);
+  check_range("crop-scale's minimum", config.crop_scale_min, 0.01, 1);
+  check_range("crop-scale's maximum", config.crop_scale_max, config.crop_scale_min, 1);
+  check_range("hflip", config.hflip, 0, 1);
+  check_range("vflip", config.vflip, 0, 1);
+  check_range("label-smoothing", config.label_smoothing, 0, 0.99);
+  check_range("resize-ratio", config.resize_ratio, 0.1, 1);
+  check_range("val-fraction", config.val_fraction, 0, 0.9);
+  check_range("workers", config.workers, 0, 1024);
+  check_range("threads", config.threads, 0, 1024);
+}
+
+TrainConfig fill_defaults(TrainConfig config, const Dataset& dataset) {
+  int64_t images = int64_t(dataset.train.size());
+  if (!config.image_size) config.image_size = default_image_size(dataset);
+  if (!config.model) config.model = *config.image_size <= kCnnImageSize ? "cnn" : "resnet18";
+  if (!config.batch_size) config.batch_size = default_batch_size(images);
+  if (!config.epochs) {
+    config.epochs = default_epochs(updates_per_epoch(images, *config.batch_size));
+  }
+  if (!config.learning_rate) {
+    config.learning_rate = default_learning_rate(config.optimizer, *config.batch_size);
+  }
+  if (!config.weight_decay) config.weight_decay = default_weight_decay(config.optimizer);
+  return config;
+}
+
+int64_t updates_per_epoch(int64_t train_images, int batch_size) {
+  return int64_t(batch_sizes(train_images, batch_size).size());
+}
+
+}  // namespace pounce

@@ -1,0 +1,19 @@
+// The values of a configuration that the user left open, chosen from the data alone: never from the
+// machine, so that a run means the same everywhere.
+#pragma once
+
+#include "data/dataset.h"
+#include "pounce/train.h"
+
+namespace pounce {
+
+// Throws Config for values out of range; touches nothing.
+void check_config(const TrainConfig& config);
+
+// Every optional filled in. Rules: docs/cli.md, the defaults of `pounce train`.
+TrainConfig fill_defaults(TrainConfig config, const Dataset& dataset);
+
+// Optimizer updates of one epoch and of the whole run.
+int64_t updates_per_epoch(int64_t train_images, int batch_size);
+
+}  // namespace pounce

@@ -1,0 +1,20 @@
+// From the word a user gives for a device to a backend.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "backend/backend.h"
+
+namespace pounce {
+
+struct Device {
+  std::unique_ptr<Backend> backend;
+  std::string description;  // "cpu, 8 threads"
+};
+
+// `name`: auto or cpu. Throws Device for one this build cannot use, saying what it can.
+// threads 0: as many as this process may use.
+Device open_device(const std::string& name, int threads);
+
+}  // namespace pounce

@@ -1,0 +1,136 @@
+#include "pounce/evaluate.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/loader.h"
+#include "train/config_file.h"
+#include "train/evaluation.h"
+#include "train/inference.h"
+#include "train/metrics.h"
+
+namespace pounce {
+namespace {
+
+Split to_split(SplitChoice choice) {
+  switch (choice) {
+    case SplitChoice::Val:
+      return Split::Val;
+    case SplitChoice::Test:
+      return Split::Test;
+    case SplitChoice::Train:
+      return Split::Train;
+    case SplitChoice::All:
+      return Split::All;
+  }
+  return Split::Val;
+}
+
+OnBad to_on_bad(BadFilePolicy policy) {
+  switch (policy) {
+    case BadFilePolicy::Auto:
+      return OnBad::Auto;
+    case BadFilePolicy::Skip:
+      return OnBad::Skip;
+    case BadFilePolicy::Stop:
+      return OnBad::Stop;
+  }
+  return OnBad::Auto;
+}
+
+std::string data_folder(const EvalConfig& config) {
+  if (!config.data.empty()) return config.data;
+  std::string folder = is_directory(config.model) ? config.model : parent_path(config.model);
+  std::string recorded = recorded_data_folder(join_path(folder, "config.toml"));
+  if (recorded.empty()) {
+    fail_with_hint(ErrorKind::Config, "pounce eval MODEL DIR",
+                   "no folder of images was given, and {} is not part of a run folder that names "
+                   "one",
+                   config.model);
+  }
+  return recorded;
+}
+
+// Counts one image after the other into an EvalResult.
+class ResultBuilder {
+ public:
+  explicit ResultBuilder(const std::vector<std::string>& classes) {
+    result_.confusion.assign(classes.size(), std::vector<int64_t>(classes.size()));
+    for (const std::string& name : classes) result_.per_class.push_back({name, 0, 0});
+  }
+  void add(int label, std::span<const float> logits) {
+    tally_.add(cross_entropy(logits, label), target_rank(logits, label));
+    size_t predicted = size_t(argmax(logits));
+    ++result_.confusion[size_t(label)][predicted];
+    ++result_.per_class[size_t(label)].images;
+    result_.per_class[size_t(label)].correct += predicted == size_t(label);
+  }
+  EvalResult& finish() {
+    result_.images = tally_.images;
+    result_.accuracy = tally_.accuracy();
+    result_.top5_accuracy = tally_.top5_accuracy();
+    result_.loss = tally_.loss();
+    return result_;
+  }
+  EvalResult& result() { return result_; }
+
+ private:
+  EvalResult result_;
+  Tally tally_;
+};
+
+SkippedFileInfo to_info(const SkippedFile& file) {
+  return {file.path, skip_kind_name(file.kind), file.reason};
+}
+
+}  // namespace
+
+EvalResult evaluate(const EvalConfig& config,
+                    const std::function<void(const EvalRecord&)>& on_image, std::stop_token stop) {
+  if (config.batch_size < 1 || config.batch_size > 65536) {
+    fail(ErrorKind::Config, "batch-size is {}, expected 1 to 65536", config.batch_size);
+  }
+  std::string root = data_folder(config);
+  InferenceModel model(config.model, config.batch_size, config.device, config.threads);
+  EvalSet set = scan_for_eval({.root = root,
+                               .classes = model.info().classes,
+                               .split = to_split(config.split.value_or(SplitChoice::Val)),
+                               .split_fraction = model.info().split_fraction,
+                               .on_bad = to_on_bad(config.on_bad),
+                               .threads = config.workers,
+                               .stop = stop});
+  ResultBuilder builder(model.info().classes);
+  EvalResult& result = builder.result();
+  result.notes = set.notes;
+  for (const SkippedFile& file : set.skipped) result.skipped.push_back(to_info(file));
+
+  Loader loader({.root = set.root,
+                 .batch_size = config.batch_size,
+                 .preprocessing = model.preprocessing(),
+                 .augmentation = {.enabled = false},
+                 .shuffle = false,
+                 .workers = config.workers},
+                set.samples);
+  auto on_batch = [&](const Batch& batch, std::span<const float> logits) {
+    size_t classes = model.info().classes.size();
+    for (size_t i = 0; i < size_t(batch.size()); ++i) {
+      std::span<const float> row = logits.subspan(i * classes, classes);
+      builder.add(batch.labels[i], row);
+      if (on_image) {
+        on_image({set.samples[batch.indices[i]].path, batch.labels[i], {row.begin(), row.end()}});
+      }
+    }
+    for (const SkippedFile& hole : batch.holes) {
+      if (config.on_bad == BadFilePolicy::Stop) {
+        fail(ErrorKind::BadData, "{}: {}", hole.path, hole.reason);
+      }
+      result.skipped.push_back(to_info(hole));
+    }
+  };
+  evaluate_loader(model.session(), model.spec(), loader, stop, on_batch);
+  if (stop.stop_requested()) fail(ErrorKind::Interrupted, "evaluation was interrupted");
+  return builder.finish();
+}
+
+}  // namespace pounce

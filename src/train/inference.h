@@ -1,0 +1,36 @@
+// A loaded model ready to compute logits.
+#pragma once
+
+#include <memory>
+
+#include "backend/communicator.h"
+#include "data/transform.h"
+#include "engine/session.h"
+#include "train/device.h"
+#include "train/model_file.h"
+#include "train/step.h"
+
+namespace pounce {
+
+class InferenceModel {
+ public:
+  // Loads `path` (find_model_file's rules) and prepares batches of up to `batch` images.
+  InferenceModel(const std::string& path, int batch, const std::string& device, int threads);
+
+  const ModelInfo& info() const { return info_; }
+  const StepSpec& spec() const { return spec_; }
+  Session& session() { return *session_; }
+  Preprocessing preprocessing() const { return {info_.image_size, info_.resize_ratio}; }
+
+ private:
+  ModelInfo info_;
+  StepSpec spec_;
+  Device device_;
+  SingleProcess communicator_;
+  std::unique_ptr<Session> session_;
+};
+
+// The step's description for a model of network_names().
+StepSpec make_step_spec(const ModelInfo& info);
+
+}  // namespace pounce

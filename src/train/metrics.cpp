@@ -1,0 +1,47 @@
+#include "train/metrics.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace pounce {
+
+void Tally::add(double loss, int64_t rank) {
+  ++images;
+  correct += rank == 0;
+  top5 += rank < 5;
+  loss_sum += loss;
+}
+
+std::vector<double> softmax(std::span<const float> logits) {
+  double highest = *std::max_element(logits.begin(), logits.end());
+  std::vector<double> probabilities;
+  double sum = 0;
+  for (float logit : logits) {
+    probabilities.push_back(std::exp(logit - highest));
+    sum += probabilities.back();
+  }
+  for (double& probability : probabilities) probability /= sum;
+  return probabilities;
+}
+
+double cross_entropy(std::span<const float> logits, int label) {
+  double highest = *std::max_element(logits.begin(), logits.end());
+  double sum = 0;
+  for (float logit : logits) sum += std::exp(logit - highest);
+  return std::log(sum) + highest - logits[size_t(label)];
+}
+
+int64_t target_rank(std::span<const float> logits, int label) {
+  float own = logits[size_t(label)];
+  int64_t rank = 0;
+  for (size_t i = 0; i < logits.size(); ++i) {
+    rank += logits[i] > own || (logits[i] == own && i < size_t(label));
+  }
+  return rank;
+}
+
+int argmax(std::span<const float> logits) {
+  return int(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+}  // namespace pounce

@@ -1,0 +1,494 @@
+#include "pounce/options.h"
+
+#include <array>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace pounce {
+namespace {
+
+// The words of an option; what the value means is added by the functions below.
+struct OptionText {
+  std::string_view name;
+  char short_name = 0;
+  OptionGroup group = OptionGroup::Run;
+  std::string_view value_name = {};
+  std::string_view default_text = {};
+  std::string_view help = {};
+  std::string_view details = {};
+};
+
+[[noreturn]] void refuse(std::string_view option, const std::string& given,
+                         const std::string& expected, std::string hint = "") {
+  fail_with_hint(ErrorKind::Config, std::move(hint), "--{} {}: expected {}", option,
+                 given.empty() ? "(empty)" : given, expected);
+}
+
+// ---- Values as text. Every text is valid TOML and valid JSON. ----
+
+std::string value_text(int value) {
+  return fmt::format("{}", value);
+}
+
+std::string value_text(double value) {
+  std::string text = fmt::format("{}", value);  // the fewest digits that read back equal
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
+}
+
+std::string value_text(bool value) {
+  return value ? "true" : "false";
+}
+
+std::string value_text(uint64_t value) {
+  // TOML integers are signed 64-bit.
+  bool fits = value <= uint64_t(std::numeric_limits<int64_t>::max());
+  return fits ? fmt::format("{}", value) : fmt::format("\"{}\"", value);
+}
+
+std::string value_text(std::string_view value) {
+  std::string text = "\"";
+  for (size_t at = 0; at < value.size();) {
+    size_t start = at;
+    char32_t code_point = next_code_point(value, at);
+    if (code_point == '"' || code_point == '\\') {
+      text += '\\';
+      text += char(code_point);
+    } else if (code_point < 0x20 || code_point == 0x7F || code_point == 0xFFFD) {
+      text += fmt::format("\\u{:04X}", uint32_t(code_point));
+    } else {
+      text += value.substr(start, at - start);
+    }
+  }
+  return text + '"';
+}
+
+std::string value_text(const std::string& value) {
+  return value.empty() ? "" : value_text(std::string_view(value));
+}
+
+template <typename T>
+std::string value_text(const std::optional<T>& value) {
+  return value ? value_text(*value) : "";
+}
+
+// ---- Kinds of options ----
+
+TrainOption make_option(const OptionText& text) {
+  return {.name = text.name,
+          .short_name = text.short_name,
+          .group = text.group,
+          .value_name = text.value_name,
+          .default_text = text.default_text,
+          .help = text.help,
+          .details = text.details,
+          .choices = {},
+          .set = {},
+          .get = {}};
+}
+
+template <typename T>
+TrainOption whole_number(const OptionText& text, T TrainConfig::*member, int64_t most) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name, member, most](TrainConfig& config, const std::string& given) {
+    std::optional<int64_t> value = parse_int(given);
+    if (!value || *value < 1 || *value > most) {
+      refuse(name, given, fmt::format("a whole number from 1 to {}", most));
+    }
+    config.*member = int(*value);
+  };
+  option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
+  return option;
+}
+
+struct Range {
+  double least = 0, most = 1;
+  bool above_least = false, below_most = false;  // the bound itself is not allowed
+
+  bool holds(double value) const {
+    return (above_least ? value > least : value >= least) &&
+           (below_most ? value < most : value <= most);
+  }
+  std::string words() const {
+    if (above_least) return fmt::format("a number above {}, at most {}", least, most);
+    return fmt::format("a number from {} {} {}", least, below_most ? "to below" : "to", most);
+  }
+};
+
+double parse_in_range(std::string_view option, const std::string& given, std::string_view part,
+                      const Range& range) {
+  std::optional<double> value = parse_double(part);
+  if (!value || !range.holds(*value)) refuse(option, given, range.words());
+  return *value;
+}
+
+template <typename T>
+TrainOption number(const OptionText& text, T TrainConfig::*member, Range range) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name, member, range](TrainConfig& config, const std::string& given) {
+    config.*member = parse_in_range(name, given, given, range);
+  };
+  option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
+  return option;
+}
+
+template <typename T>
+using Words = std::vector<std::pair<std::string_view, T>>;
+
+// One of some words; `member` receives what stands beside the word.
+template <typename T, typename Member>
+TrainOption one_of(const OptionText& text, Member TrainConfig::*member, Words<T> words) {
+  TrainOption option = make_option(text);
+  for (const auto& [word, value] : words) option.choices.push_back(word);
+  option.set = [name = text.name, member, words](TrainConfig& config, const std::string& given) {
+    std::vector<std::string> allowed;
+    for (const auto& [word, value] : words) {
+      if (word == given) {
+        config.*member = value;
+        return;
+      }
+      allowed.emplace_back(word);
+    }
+    std::optional<std::string> close = nearest(to_lower_ascii(given), allowed);
+    refuse(name, given, fmt::format("one of {}", fmt::join(allowed, ", ")),
+           close ? fmt::format("did you mean {}?", *close) : "");
+  };
+  option.get = [member, words](const TrainConfig& config) -> std::string {
+    for (const auto& [word, value] : words) {
+      if (config.*member == value) return value_text(word);
+    }
+    return "";
+  };
+  return option;
+}
+
+TrainOption flag(const OptionText& text, bool TrainConfig::*member) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name, member](TrainConfig& config, const std::string& given) {
+    if (given != "true" && given != "false") refuse(name, given, "true or false");
+    config.*member = given == "true";
+  };
+  option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
+  return option;
+}
+
+// `auto` is stored as 0.
+TrainOption thread_count(const OptionText& text, int TrainConfig::*member) {
+  static constexpr int kMost = 1024;
+  TrainOption option = make_option(text);
+  option.set = [name = text.name, member](TrainConfig& config, const std::string& given) {
+    std::optional<int64_t> value = given == "auto" ? 0 : parse_int(given);
+    if (!value || *value > kMost || (*value < 1 && given != "auto")) {
+      refuse(name, given, fmt::format("auto or a whole number from 1 to {}", kMost));
+    }
+    config.*member = int(*value);
+  };
+  option.get = [member](const TrainConfig& config) {
+    return config.*member == 0 ? "\"auto\"" : value_text(config.*member);
+  };
+  return option;
+}
+
+// ---- Options with a form of their own ----
+
+TrainOption crop_scale(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    constexpr Range kShare = {.least = 0, .most = 1, .above_least = true};
+    size_t comma = given.find(',');
+    std::string_view least = std::string_view(given).substr(0, comma);
+    double from = parse_in_range(name, given, least, kShare), to = 1;
+    if (comma != std::string::npos) {
+      to = parse_in_range(name, given, std::string_view(given).substr(comma + 1), kShare);
+    }
+    if (from > to) refuse(name, given, "MIN not above MAX");
+    config.crop_scale_min = from;
+    config.crop_scale_max = to;
+  };
+  option.get = [](const TrainConfig& config) {
+    return fmt::format("[{}, {}]", value_text(config.crop_scale_min),
+                       value_text(config.crop_scale_max));
+  };
+  return option;
+}
+
+TrainOption seed(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    std::optional<uint64_t> value = parse_uint(given);
+    if (!value) {
+      refuse(name, given,
+             fmt::format("a whole number from 0 to {}", std::numeric_limits<uint64_t>::max()));
+    }
+    config.seed = *value;
+  };
+  option.get = [](const TrainConfig& config) { return value_text(config.seed); };
+  return option;
+}
+
+// Device words of Pounce that another build would serve; everything else is a mistake.
+bool names_a_gpu(const std::string& device) {
+  return device == "gpu" || device == "cuda" || device == "opencl" || device.starts_with("cuda:") ||
+         device.starts_with("opencl:") || parse_uint(device);
+}
+
+void set_device(TrainConfig& config, const std::string& given) {
+  if (given == "auto" || given == "cpu") {
+    config.device = given;
+    return;
+  }
+  std::string hint = "use --device cpu, or leave the flag out";
+  if (names_a_gpu(given)) {
+    fail_with_hint(ErrorKind::Device, hint,
+                   "--device {}: expected auto or cpu; this build of Pounce computes on the cpu "
+                   "only",
+                   given);
+  }
+  std::string lower = to_lower_ascii(given);
+  if (lower == "mps") hint = "Apple GPUs are not served; " + hint;
+  if (lower.starts_with("/gpu")) hint = "TensorFlow's word for a GPU, which is not served; " + hint;
+  if (given.find(',') != std::string::npos) hint = "a run uses one device; " + hint;
+  refuse("device", given, "auto or cpu, the devices this build serves", hint);
+}
+
+TrainOption device(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.choices = {"auto", "cpu"};
+  option.set = set_device;
+  option.get = [](const TrainConfig& config) { return value_text(config.device); };
+  return option;
+}
+
+TrainOption out_folder(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    if (given.empty()) refuse(name, given, "the name of a folder that does not exist yet");
+    config.out = given;
+  };
+  option.get = [](const TrainConfig& config) { return value_text(config.out); };
+  return option;
+}
+
+// ---- The table ----
+
+void add_model_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Model;
+  table.push_back(one_of<std::string_view>(
+      {.name = "model",
+       .group = kGroup,
+       .value_name = "NAME",
+       .default_text = "resnet18; cnn when the image size comes out at 64 or less",
+       .help = "network: cnn, resnet18, resnet34, resnet50, resnet101"},
+      &TrainConfig::model,
+      {{"cnn", "cnn"},
+       {"resnet18", "resnet18"},
+       {"resnet34", "resnet34"},
+       {"resnet50", "resnet50"},
+       {"resnet101", "resnet101"}}));
+  table.push_back(whole_number(
+      {.name = "image-size",
+       .group = kGroup,
+       .value_name = "N",
+       .default_text = "224; when the median short side is under 160, the smallest of 32, 64, 96, "
+                       "128, 160 that is not below it",
+       .help = "side of the square images that the network sees, in pixels"},
+      &TrainConfig::image_size, 4096));
+}
+
+void add_length_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Training;
+  table.push_back(whole_number({.name = "epochs",
+                                .group = kGroup,
+                                .value_name = "N",
+                                .default_text = "30, raised to reach 1,000 updates, at most 200",
+                                .help = "passes over the training images"},
+                               &TrainConfig::epochs, 100'000));
+  table.push_back(whole_number(
+      {.name = "batch-size",
+       .short_name = 'b',
+       .group = kGroup,
+       .value_name = "N",
+       .default_text = "64; under 640 training images the largest power of two up to a tenth of "
+                       "them, at least 8",
+       .help = "images an update"},
+      &TrainConfig::batch_size, 65536));
+}
+
+void add_optimizer_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Training;
+  table.push_back(one_of<OptimizerKind>({.name = "optimizer",
+                                         .group = kGroup,
+                                         .value_name = "NAME",
+                                         .default_text = "adamw",
+                                         .help = "adamw, adam or sgd"},
+                                        &TrainConfig::optimizer,
+                                        {{"adamw", OptimizerKind::AdamW},
+                                         {"adam", OptimizerKind::Adam},
+                                         {"sgd", OptimizerKind::Sgd}}));
+  table.push_back(number({.name = "lr",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "0.001 x sqrt(batch / 64); sgd 0.05 x batch / 64",
+                          .help = "learning rate at its peak",
+                          .details = "A given value is never scaled with the batch size. From its "
+                                     "peak the rate follows a cosine to 0."},
+                         &TrainConfig::learning_rate,
+                         {.least = 0, .most = 100, .above_least = true}));
+  table.push_back(number({.name = "momentum",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "0.9",
+                          .help = "momentum of sgd"},
+                         &TrainConfig::momentum, {.least = 0, .most = 1, .below_most = true}));
+  table.push_back(flag({.name = "nesterov",
+                        .group = kGroup,
+                        .default_text = "off",
+                        .help = "Nesterov's form of the momentum of sgd"},
+                       &TrainConfig::nesterov));
+  table.push_back(number({.name = "weight-decay",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "adamw 0.05, sgd 0.0005, adam 0",
+                          .help = "pull of the weights towards 0",
+                          .details = "Never applied to normalisation layers and biases."},
+                         &TrainConfig::weight_decay, {.least = 0, .most = 100}));
+  table.push_back(number({.name = "warmup-epochs",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "1",
+                          .help = "epochs in which the learning rate rises from 0 to its peak"},
+                         &TrainConfig::warmup_epochs, {.least = 0, .most = 100'000}));
+  table.push_back(number({.name = "label-smoothing",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "0",
+                          .help = "share of each target that is spread over all classes"},
+                         &TrainConfig::label_smoothing,
+                         {.least = 0, .most = 1, .below_most = true}));
+}
+
+void add_augmentation_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Augmentation;
+  table.push_back(crop_scale({.name = "crop-scale",
+                              .group = kGroup,
+                              .value_name = "MIN[,MAX]",
+                              .default_text = "0.35,1",
+                              .help = "share of the image's area that a random crop takes",
+                              .details = "1,1 takes the whole image. MAX is 1 when it is not "
+                                         "given."}));
+  table.push_back(number({.name = "hflip",
+                          .group = kGroup,
+                          .value_name = "P",
+                          .default_text = "0.5",
+                          .help = "probability that a training image is mirrored",
+                          .details = "Use 0 where left and right carry meaning, such as digits, "
+                                     "letters or arrows."},
+                         &TrainConfig::hflip, {}));
+  table.push_back(number({.name = "vflip",
+                          .group = kGroup,
+                          .value_name = "P",
+                          .default_text = "0",
+                          .help = "probability that a training image is turned upside down"},
+                         &TrainConfig::vflip, {}));
+}
+
+void add_data_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Data;
+  table.push_back(number({.name = "resize-ratio",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "0.875",
+                          .help = "evaluation: size of the centre crop / resized short side"},
+                         &TrainConfig::resize_ratio, {.least = 0.1, .most = 1}));
+  table.push_back(number({.name = "val-fraction",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "0.2",
+                          .help = "share held back for validation where no folder is for it",
+                          .details = "The choice depends on the names of the files alone and stays "
+                                     "when files are added. 0: no validation; the last model is "
+                                     "the best."},
+                         &TrainConfig::val_fraction, {.least = 0, .most = 1, .below_most = true}));
+  table.push_back(one_of<BadFilePolicy>(
+      {.name = "on-bad",
+       .group = kGroup,
+       .value_name = "WORD",
+       .default_text = "auto",
+       .help = "files that cannot be used: auto, skip or stop",
+       .details = "auto skips them, but stops before training when over 10 % of a class cannot be "
+                  "used. Skipped files are listed in skipped.tsv of the run folder."},
+      &TrainConfig::on_bad,
+      {{"auto", BadFilePolicy::Auto},
+       {"skip", BadFilePolicy::Skip},
+       {"stop", BadFilePolicy::Stop}}));
+}
+
+void add_run_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Run;
+  table.push_back(seed({.name = "seed",
+                        .group = kGroup,
+                        .value_name = "N",
+                        .default_text = "0",
+                        .help = "equal seeds and settings give equal models, to the bit"}));
+  table.push_back(thread_count({.name = "workers",
+                                .short_name = 'j',
+                                .group = kGroup,
+                                .value_name = "N",
+                                .default_text = "auto",
+                                .help = "threads that read and decode images",
+                                .details = "auto: as many as the process may use. No influence on "
+                                           "any result."},
+                               &TrainConfig::workers));
+  table.push_back(thread_count({.name = "threads",
+                                .group = kGroup,
+                                .value_name = "N",
+                                .default_text = "auto",
+                                .help = "threads that compute",
+                                .details = "auto: as many as the process may use. No influence on "
+                                           "any result."},
+                               &TrainConfig::threads));
+  table.push_back(device({.name = "device",
+                          .group = kGroup,
+                          .value_name = "NAME",
+                          .default_text = "auto",
+                          .help = "where to compute: auto or cpu"}));
+  table.push_back(out_folder({.name = "out",
+                              .short_name = 'o',
+                              .group = kGroup,
+                              .value_name = "DIR",
+                              .default_text = "runs/<folder>-N",
+                              .help = "folder for the results; must not exist yet"}));
+}
+
+}  // namespace
+
+std::span<const TrainOption> train_options() {
+  static const std::vector<TrainOption> table = [] {
+    std::vector<TrainOption> options;
+    add_model_options(options);
+    add_length_options(options);
+    add_optimizer_options(options);
+    add_augmentation_options(options);
+    add_data_options(options);
+    add_run_options(options);
+    return options;
+  }();
+  return table;
+}
+
+std::string to_toml(const TrainConfig& config) {
+  std::string text;
+  if (!config.data.empty()) text += fmt::format("data = {}\n", value_text(config.data));
+  for (const TrainOption& option : train_options()) {
+    // A repeated run gets a folder of its own.
+    if (option.name == "out") continue;
+    std::string value = option.get(config);
+    if (!value.empty()) text += fmt::format("{} = {}\n", option.name, value);
+  }
+  return text;
+}
+
+}  // namespace pounce

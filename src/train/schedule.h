@@ -1,0 +1,13 @@
+// Learning rates by update, computed beforehand: the table lies on the device.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace pounce {
+
+// Linear warm-up over the first `warmup` of `updates`, then a half cosine from `peak` to 0
+// (Loshchilov and Hutter 2017). updates >= 1.
+std::vector<float> cosine_schedule(double peak, int64_t updates, int64_t warmup);
+
+}  // namespace pounce

@@ -1,0 +1,435 @@
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/error.h"
+#include "base/system.h"
+#include "data/loader.h"
+#include "data/order.h"
+#include "pounce/train.h"
+#include "train/defaults.h"
+#include "train/device.h"
+#include "train/evaluation.h"
+#include "train/inference.h"
+#include "train/metrics.h"
+#include "train/model_file.h"
+#include "train/run_folder.h"
+#include "train/schedule.h"
+#include "train/step.h"
+
+namespace pounce {
+namespace {
+
+std::string train_program(int batch) {
+  return fmt::format("train/{}", batch);
+}
+
+OnBad to_on_bad(BadFilePolicy policy) {
+  switch (policy) {
+    case BadFilePolicy::Auto:
+      return OnBad::Auto;
+    case BadFilePolicy::Skip:
+      return OnBad::Skip;
+    case BadFilePolicy::Stop:
+      return OnBad::Stop;
+  }
+  return OnBad::Auto;
+}
+
+// One program for each batch size an epoch over `images` has.
+void add_programs(std::vector<NamedGraph>& graphs, int64_t images, int batch_size,
+                  const std::function<NamedGraph(int)>& build) {
+  std::vector<int> sizes = batch_sizes(images, batch_size);
+  for (int size : std::set<int>(sizes.begin(), sizes.end())) {
+    NamedGraph graph = build(size);
+    bool known = std::any_of(graphs.begin(), graphs.end(),
+                             [&](const NamedGraph& other) { return other.name == graph.name; });
+    if (!known) graphs.push_back(std::move(graph));
+  }
+}
+
+struct Best {
+  int epoch = 0;
+  std::optional<double> accuracy;
+  double loss = 0;
+};
+
+}  // namespace
+
+class Trainer::Impl {
+ public:
+  Impl(TrainConfig config, EventSink sink) : config_(std::move(config)), sink_(std::move(sink)) {
+    check_config(config_);
+  }
+
+  RunEnd run(std::stop_token stop);
+
+ private:
+  void emit(Event event);
+  void prepare(const std::stop_token& stop);
+  void make_session();
+  void initialize_variables();
+  void announce();
+  void make_loaders();
+
+  bool train_epoch(int epoch, const std::stop_token& stop);
+  void train_batch(const Batch& batch);
+  void check_stop_flag(const Batch& batch);
+  void note_holes(const Batch& batch);
+  Tally validate(Loader& loader, int epoch, const std::stop_token& stop);
+  void end_epoch(int epoch, const Tally* validation);
+  void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
+  void save(const std::string& path);
+  RunEnd finish(bool interrupted, const std::stop_token& stop);
+  double test_with_best(const std::stop_token& stop);
+
+  TrainConfig config_;
+  EventSink sink_;
+  Dataset dataset_;
+  std::vector<SkippedFile> skipped_;
+  std::unique_ptr<RunFolder> folder_;
+  Device device_;
+  SingleProcess communicator_;
+  ModelInfo info_;
+  StepSpec spec_;
+  std::vector<StateEntry> state_;
+  std::vector<float> learning_rates_;
+  std::unique_ptr<Session> session_;
+  std::unique_ptr<Loader> train_loader_;
+  std::unique_ptr<Loader> val_loader_;
+
+  Tally tally_;  // of the epoch in progress
+  double epoch_start_ = 0;
+  double train_seconds_ = 0;  // of the epoch in progress, without validation
+  double wait_seconds_ = 0;
+  double run_start_ = 0;
+  double start_seconds_ = 0;
+  int64_t images_seen_ = 0;  // of the run, training and validation
+  int64_t update_ = 0;
+  int epochs_done_ = 0;
+  TransferCount transfers_before_;
+  Best best_;
+};
+
+void Trainer::Impl::emit(Event event) {
+  if (folder_) folder_->append_event(event);
+  if (sink_) sink_(event);
+}
+
+void Trainer::Impl::prepare(const std::stop_token& stop) {
+  dataset_ = scan_dataset({.root = config_.data,
+                           .val_fraction = config_.val_fraction,
+                           .on_bad = to_on_bad(config_.on_bad),
+                           .threads = config_.workers,
+                           .stop = stop});
+  skipped_ = dataset_.skipped;
+  config_ = fill_defaults(config_, dataset_);
+  device_ = open_device(config_.device, config_.threads);
+  info_.model = *config_.model;
+  info_.classes = dataset_.classes;
+  info_.image_size = *config_.image_size;
+  info_.resize_ratio = config_.resize_ratio;
+  if (dataset_.split_by_rule) info_.split_fraction = dataset_.val_fraction;
+  spec_ = make_step_spec(info_);
+  spec_.label_smoothing = config_.label_smoothing;
+  spec_.optimizer = {.kind = config_.optimizer,
+                     .momentum = config_.momentum,
+                     .nesterov = config_.nesterov,
+                     .weight_decay = *config_.weight_decay};
+  int64_t each = updates_per_epoch(int64_t(dataset_.train.size()), *config_.batch_size);
+  spec_.updates = each * *config_.epochs;
+  learning_rates_ = cosine_schedule(*config_.learning_rate, spec_.updates,
+                                    std::llround(config_.warmup_epochs * double(each)));
+  state_ = network_state(spec_);
+  make_session();
+  initialize_variables();
+  make_loaders();
+  // Last, so that nothing is left behind by a run that could not begin.
+  folder_ = std::make_unique<RunFolder>(config_);
+  folder_->write_config(config_);
+  folder_->write_split(dataset_);
+  folder_->write_skipped(skipped_);
+  folder_->write_plan_record(*session_, device_.backend->target().libraries);
+}
+
+void Trainer::Impl::make_session() {
+  std::vector<NamedGraph> graphs;
+  int batch = *config_.batch_size;
+  add_programs(graphs, int64_t(dataset_.train.size()), batch, [&](int size) {
+    return NamedGraph{train_program(size), build_fused_step(spec_, size)};
+  });
+  for (const std::vector<Sample>* samples : {&dataset_.val, &dataset_.test}) {
+    add_programs(graphs, int64_t(samples->size()), batch, [&](int size) {
+      return NamedGraph{evaluation_program(size), build_evaluation(spec_, size)};
+    });
+  }
+  session_ = std::make_unique<Session>(*device_.backend, communicator_, graphs);
+}
+
+void Trainer::Impl::initialize_variables() {
+  for (const StateEntry& entry : state_) {
+    if (entry.type.dtype != DType::F32) continue;  // counters start at zero
+    session_->write(entry.name, bytes_of(initial_values(entry, config_.seed)));
+  }
+  session_->write(names::kLearningRates, bytes_of(learning_rates_));
+}
+
+void Trainer::Impl::make_loaders() {
+  LoaderOptions options{.root = dataset_.root,
+                        .batch_size = *config_.batch_size,
+                        .preprocessing = {info_.image_size, info_.resize_ratio},
+                        .augmentation = {.enabled = true,
+                                         .crop_min = config_.crop_scale_min,
+                                         .crop_max = config_.crop_scale_max,
+                                         .hflip = config_.hflip,
+                                         .vflip = config_.vflip},
+                        .seed = config_.seed,
+                        .workers = config_.workers};
+  train_loader_ = std::make_unique<Loader>(options, dataset_.train);
+  if (dataset_.val.empty()) return;
+  options.augmentation = {.enabled = false};
+  options.shuffle = false;
+  val_loader_ = std::make_unique<Loader>(options, dataset_.val);
+}
+
+void Trainer::Impl::announce() {
+  RunBegin begin;
+  begin.run_folder = folder_->path();
+  begin.device = device_.description;
+  begin.model = info_.model;
+  for (const StateEntry& entry : state_) {
+    if (entry.trained) begin.parameters += entry.type.shape.elements();
+  }
+  begin.classes = dataset_.classes;
+  for (const ClassCounts& counts : dataset_.class_counts) {
+    begin.class_images.push_back(counts.train + counts.val + counts.test);
+  }
+  begin.train_images = int64_t(dataset_.train.size());
+  begin.val_images = int64_t(dataset_.val.size());
+  begin.test_images = int64_t(dataset_.test.size());
+  begin.val_is_split_off = dataset_.split_by_rule && !dataset_.val.empty();
+  begin.skipped = int64_t(skipped_.size());
+  begin.updates = spec_.updates;
+  begin.memory_bytes = int64_t(session_->planned_bytes());
+  begin.config = config_;
+  for (const std::string& note : dataset_.notes) emit(NoteIssued{note});
+  for (const std::string& name : dataset_.empty_classes) {
+    emit(WarningIssued{fmt::format("class folder {} has no usable image and is left out", name)});
+  }
+  emit(std::move(begin));
+}
+
+RunEnd Trainer::Impl::run(std::stop_token stop) {
+  run_start_ = monotonic_seconds();
+  prepare(stop);
+  announce();
+  bool interrupted = false;
+  for (int epoch = 1; epoch <= *config_.epochs && !interrupted; ++epoch) {
+    epoch_start_ = monotonic_seconds();
+    transfers_before_ = session_->transfers();
+    interrupted = !train_epoch(epoch, stop);
+    if (interrupted) break;
+    if (val_loader_) {
+      Tally validation = validate(*val_loader_, epoch, stop);
+      interrupted = stop.stop_requested();
+      if (!interrupted) end_epoch(epoch, &validation);
+    } else {
+      end_epoch(epoch, nullptr);
+    }
+  }
+  return finish(interrupted, stop);
+}
+
+// False when it was stopped.
+bool Trainer::Impl::train_epoch(int epoch, const std::stop_token& stop) {
+  tally_ = {};
+  train_loader_->start_epoch(uint32_t(epoch - 1));
+  double start = monotonic_seconds();
+  int64_t total = int64_t(dataset_.train.size());
+  while (!stop.stop_requested()) {
+    std::optional<Batch> batch = train_loader_->next();
+    if (!batch) {
+      train_seconds_ = monotonic_seconds() - start;
+      wait_seconds_ = train_loader_->wait_seconds();
+      return true;
+    }
+    note_holes(*batch);
+    if (batch->size() > 0) train_batch(*batch);
+    train_seconds_ = monotonic_seconds() - start;
+    report_progress(epoch, false, tally_, total);
+    train_loader_->recycle(std::move(*batch));
+  }
+  return false;
+}
+
+void Trainer::Impl::train_batch(const Batch& batch) {
+  std::string program = train_program(batch.size());
+  if (!session_->has_program(program)) {
+    session_->add_program({program, build_fused_step(spec_, batch.size())});
+  }
+  std::vector<float> weights(size_t(batch.size()), 1.0F);
+  float divisor = float(batch.size());
+  const InputData inputs[] = {{names::kImages, bytes_of(batch.images)},
+                              {names::kLabels, bytes_of(batch.labels)},
+                              {names::kSampleWeights, bytes_of(weights)},
+                              {names::kDivisor, std::as_bytes(std::span(&divisor, 1))}};
+  if (start_seconds_ == 0) start_seconds_ = seconds_since_process_start();
+  session_->run(program, inputs);
+  std::vector<float> losses = session_->output<float>(program, names::kLoss);
+  std::vector<int32_t> ranks = session_->output<int32_t>(program, names::kRank);
+  check_stop_flag(batch);
+  for (size_t i = 0; i < losses.size(); ++i) tally_.add(losses[i], ranks[i]);
+  images_seen_ += batch.size();
+  ++update_;
+}
+
+void Trainer::Impl::check_stop_flag(const Batch& batch) {
+  std::vector<int64_t> stop = session_->read_values<int64_t>(names::kStop);
+  if (stop[0] == 0) return;
+  std::string tensor = describe_stop_tag(spec_, stop[0] - 1);
+  // Logits have a row for each image, the loss one element.
+  int64_t per_image = tensor == "logits" ? spec_.classes : tensor == "loss" ? 1 : 0;
+  std::string where = tensor;
+  if (per_image > 0) {
+    size_t row = size_t(stop[1] / per_image);
+    where += " of " + dataset_.train[batch.indices.at(row)].path;
+  }
+  fail_with_hint(ErrorKind::Diverged,
+                 fmt::format("use a lower --lr (it was {}) or more --warmup-epochs; the model of "
+                             "the last complete epoch is kept",
+                             *config_.learning_rate),
+                 "training diverged at update {}: a number that is not finite in {}", update_ + 1,
+                 where);
+}
+
+void Trainer::Impl::note_holes(const Batch& batch) {
+  for (const SkippedFile& hole : batch.holes) {
+    if (config_.on_bad == BadFilePolicy::Stop) {
+      fail_with_hint(ErrorKind::BadData, "remove or replace the file, or use --on-bad skip",
+                     "{}: {}", hole.path, hole.reason);
+    }
+    emit(WarningIssued{fmt::format("{}: {}; left out from now on", hole.path, hole.reason)});
+    skipped_.push_back(hole);
+  }
+  if (!batch.holes.empty()) folder_->write_skipped(skipped_);
+}
+
+Tally Trainer::Impl::validate(Loader& loader, int epoch, const std::stop_token& stop) {
+  Tally tally;
+  int64_t total = int64_t(loader.samples().size());
+  evaluate_loader(
+      *session_, spec_, loader, stop, [&](const Batch& batch, std::span<const float> logits) {
+        note_holes(batch);
+        size_t classes = size_t(spec_.classes);
+        for (size_t i = 0; i < size_t(batch.size()); ++i) {
+          std::span<const float> row = logits.subspan(i * classes, classes);
+          tally.add(cross_entropy(row, batch.labels[i]), target_rank(row, batch.labels[i]));
+        }
+        images_seen_ += batch.size();
+        report_progress(epoch, true, tally, total);
+      });
+  return tally;
+}
+
+void Trainer::Impl::report_progress(int epoch, bool validating, const Tally& tally, int64_t total) {
+  StepProgress progress{.epoch = epoch, .epochs = *config_.epochs, .validating = validating};
+  progress.images = tally.images;
+  progress.images_total = total;
+  progress.loss = tally.loss();
+  progress.accuracy = tally.accuracy();
+  if (train_seconds_ > 0) progress.images_per_second = double(tally_.images) / train_seconds_;
+  double elapsed = monotonic_seconds() - run_start_;
+  int64_t all = int64_t(dataset_.train.size() + dataset_.val.size()) * *config_.epochs;
+  if (images_seen_ > 0) {
+    progress.seconds_left = elapsed / double(images_seen_) * double(all - images_seen_);
+  }
+  emit(progress);
+}
+
+void Trainer::Impl::end_epoch(int epoch, const Tally* validation) {
+  epochs_done_ = epoch;
+  EpochEnd end;
+  end.epoch = epoch;
+  end.epochs = *config_.epochs;
+  end.update = update_;
+  end.train_loss = tally_.loss();
+  end.train_accuracy = tally_.accuracy();
+  if (validation != nullptr) {
+    end.val_loss = validation->loss();
+    end.val_accuracy = validation->accuracy();
+    end.is_best = !best_.accuracy || *end.val_accuracy > *best_.accuracy ||
+                  (*end.val_accuracy == *best_.accuracy && *end.val_loss < best_.loss);
+  } else {
+    end.is_best = true;  // without validation the last model is the best known
+  }
+  if (end.is_best) best_ = {epoch, end.val_accuracy, end.val_loss.value_or(0)};
+  end.learning_rate = learning_rates_[size_t(std::max<int64_t>(0, update_ - 1))];
+  end.images = tally_.images;
+  end.images_per_second = train_seconds_ > 0 ? double(tally_.images) / train_seconds_ : 0;
+  end.data_wait_fraction = train_seconds_ > 0 ? wait_seconds_ / train_seconds_ : 0;
+  end.skipped = int64_t(skipped_.size());
+  end.planned_bytes = int64_t(session_->planned_bytes());
+  end.allocated_bytes = int64_t(session_->allocated_bytes());
+  end.peak_bytes = peak_resident_bytes();
+  end.h2d_bytes = session_->transfers().to_device_bytes - transfers_before_.to_device_bytes;
+  end.d2h_bytes = session_->transfers().to_host_bytes - transfers_before_.to_host_bytes;
+  save(folder_->last_model());
+  if (end.is_best) save(folder_->best_model());
+  end.seconds = monotonic_seconds() - epoch_start_;
+  double elapsed = monotonic_seconds() - run_start_;
+  end.seconds_left = elapsed / epoch * (*config_.epochs - epoch);
+  folder_->append_epoch(end);
+  emit(end);
+}
+
+void Trainer::Impl::save(const std::string& path) {
+  save_model(path, export_model(info_, state_, *session_));
+  emit(CheckpointSaved{path});
+}
+
+double Trainer::Impl::test_with_best(const std::stop_token& stop) {
+  import_model(load_model(folder_->best_model()), state_, *session_);
+  LoaderOptions options{.root = dataset_.root,
+                        .batch_size = *config_.batch_size,
+                        .preprocessing = {info_.image_size, info_.resize_ratio},
+                        .augmentation = {.enabled = false},
+                        .shuffle = false,
+                        .workers = config_.workers};
+  Loader loader(options, dataset_.test);
+  return validate(loader, epochs_done_, stop).accuracy();
+}
+
+RunEnd Trainer::Impl::finish(bool interrupted, const std::stop_token& stop) {
+  RunEnd end;
+  end.interrupted = interrupted;
+  end.best_epoch = best_.epoch;
+  end.best_val_accuracy = best_.accuracy;
+  end.train_images = tally_.images;
+  if (interrupted && update_ > 0) {
+    save(folder_->last_model());
+    if (best_.epoch == 0) save(folder_->best_model());
+  }
+  if (update_ > 0) end.model = folder_->best_model();
+  if (!interrupted && !dataset_.test.empty() && best_.epoch > 0) {
+    end.test_accuracy = test_with_best(stop);
+    if (stop.stop_requested()) end.test_accuracy.reset(), end.interrupted = true;
+  }
+  folder_->write_skipped(skipped_);
+  end.skipped = int64_t(skipped_.size());
+  end.run_folder = folder_->path();
+  end.seconds = monotonic_seconds() - run_start_;
+  end.start_seconds = start_seconds_;
+  emit(end);
+  return end;
+}
+
+Trainer::Trainer(TrainConfig config, EventSink sink)
+    : impl_(std::make_unique<Impl>(std::move(config), std::move(sink))) {}
+
+Trainer::~Trainer() = default;
+
+RunEnd Trainer::run(std::stop_token stop) {
+  return impl_->run(std::move(stop));
+}
+
+}  // namespace pounce
