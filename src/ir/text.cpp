@@ -23,8 +23,12 @@ class LineParser {
   LineParser(std::string_view line, int number) : line_(line), number_(number) {}
 
   [[noreturn]] void reject(std::string_view expected) const {
-    fail(ErrorKind::BadData, "graph text, line {}, column {}: expected {}, found \"{}\"", number_,
-         at_ + 1, expected, line_.substr(at_, 20));
+    fail(ErrorKind::BadData, "{}: expected {}, found \"{}\"", position(), expected,
+         line_.substr(at_, 20));
+  }
+  // "graph text, line 3, column 17"
+  std::string position() const {
+    return fmt::format("graph text, line {}, column {}", number_, at_ + 1);
   }
   bool done() {
     skip_spaces();
@@ -99,6 +103,17 @@ class GraphParser {
  public:
   void parse_line(std::string_view text, int number) {
     LineParser line(text, number);
+    try {
+      parse_line(line);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::BadData) throw;
+      fail(ErrorKind::BadData, "{}: {}", line.position(), error.message());
+    }
+  }
+  Graph take() { return std::move(graph_); }
+
+ private:
+  void parse_line(LineParser& line) {
     if (line.done()) return;
     if (line.accept("store")) {
       Value variable = value(line);
@@ -113,9 +128,7 @@ class GraphParser {
     }
     if (!line.done()) line.reject("the end of the line");
   }
-  Graph take() { return std::move(graph_); }
 
- private:
   Value value(LineParser& line) {
     Value found{line.expect_value_number()};
     if (found.id < 0 || found.id >= graph_.value_count()) line.reject("a value made above");
@@ -180,6 +193,10 @@ class GraphParser {
 
   void add(LineParser& line, const OpInfo& info, std::vector<Value> inputs, Attributes attributes,
            std::string name, const std::vector<TensorType>& declared) {
+    bool is_leaf = info.infer == nullptr;
+    if (is_leaf && (declared.size() != 1 || !inputs.empty())) {
+      line.reject("one output and no inputs of " + std::string(info.name));
+    }
     if (info.kind == OpKind::Input) {
       graph_.add_input(std::move(name), declared.at(0));
       return;
@@ -237,12 +254,7 @@ Graph parse_graph(std::string_view text) {
   GraphParser parser;
   for (int number = 1; !text.empty(); ++number) {
     size_t end = std::min(text.find('\n'), text.size());
-    try {
-      parser.parse_line(text.substr(0, end), number);
-    } catch (Error& error) {
-      if (error.kind() == ErrorKind::BadData) throw;
-      fail(ErrorKind::BadData, "graph text, line {}: {}", number, error.message());
-    }
+    parser.parse_line(text.substr(0, end), number);
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   Graph graph = parser.take();
