@@ -8,6 +8,9 @@ void expect_norm_input(const TensorType& x) {
   if (x.shape.rank() < 2) {
     fail(ErrorKind::InvalidArgument, "x is {}, expected at least 2 axes", to_string(x));
   }
+  if (x.shape[x.shape.rank() - 1] == 0) {
+    fail(ErrorKind::InvalidArgument, "x is {}, expected at least 1 channel", to_string(x));
+  }
 }
 
 std::vector<TensorType> infer_batch_norm(const InferInput& in) {
