@@ -1,0 +1,223 @@
+// The table itself, and every op's shape rule.
+#include <set>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+#include "ir/sample_nodes.h"
+#include "ir/verify.h"
+
+namespace pounce {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+TensorType f32(Shape shape) {
+  return {DType::F32, shape};
+}
+
+TEST(OpTable, RowsAreConsistent) {
+  std::set<std::string_view> names;
+  for (size_t i = 0; i < op_table().size(); ++i) {
+    const OpInfo& info = op_table()[i];
+    EXPECT_EQ(size_t(info.kind), i);
+    EXPECT_EQ(&op_info(info.kind), &info);
+    EXPECT_EQ(find_op(info.name), &info);
+    EXPECT_TRUE(names.insert(info.name).second) << info.name;
+    EXPECT_FALSE(info.outputs.empty()) << info.name;
+    for (const Alias& alias : info.in_place) {
+      EXPECT_LT(size_t(alias.output), info.outputs.size()) << info.name;
+      EXPECT_LT(size_t(alias.input), info.inputs.size()) << info.name;
+    }
+    std::set<std::string_view> attributes;
+    for (const AttributeInfo& row : info.attributes) {
+      EXPECT_TRUE(attributes.insert(row.name).second) << info.name << " " << row.name;
+      if (row.default_value) {
+        EXPECT_EQ(row.default_value->index(), size_t(row.type)) << info.name << " " << row.name;
+      }
+    }
+  }
+  EXPECT_EQ(find_op("no_such_op"), nullptr);
+}
+
+TEST(OpTable, EveryOpHasASample) {
+  ASSERT_EQ(sample_nodes().size() + 2, op_table().size());
+  for (size_t i = 0; i < sample_nodes().size(); ++i) {
+    EXPECT_EQ(size_t(sample_nodes()[i].op), i + 2) << "samples stand in the order of OpKind";
+    EXPECT_NO_THROW(verify_graph(build_sample(sample_nodes()[i])));
+  }
+}
+
+TEST(OpTable, InPlaceOutputsHaveTheirInputsType) {
+  for (const SampleNode& sample : sample_nodes()) {
+    Graph graph = build_sample(sample);
+    const Node& node = graph.nodes().back();
+    for (const Alias& alias : op_info(sample.op).in_place) {
+      EXPECT_EQ(graph.type(node.outputs[size_t(alias.output)]),
+                graph.type(node.inputs[size_t(alias.input)]))
+          << op_info(sample.op).name;
+    }
+  }
+}
+
+TEST(OpTable, FlopsCountMultiplicationsAndAdditions) {
+  Graph conv = build_sample(sample_node(OpKind::Conv2d));
+  // y 2,3,3,8; window 3,3,4.
+  EXPECT_EQ(op_info(OpKind::Conv2d).flops(conv, conv.nodes().back()), 2.0 * 144 * 36);
+  Graph data = build_sample(sample_node(OpKind::Conv2dBwdData));
+  EXPECT_EQ(op_info(OpKind::Conv2dBwdData).flops(data, data.nodes().back()), 2.0 * 144 * 36);
+  Graph weights = build_sample(sample_node(OpKind::Conv2dBwdWeights));
+  EXPECT_EQ(op_info(OpKind::Conv2dBwdWeights).flops(weights, weights.nodes().back()),
+            2.0 * 144 * 36);
+  Graph matmul = build_sample(sample_node(OpKind::MatMul));
+  EXPECT_EQ(op_info(OpKind::MatMul).flops(matmul, matmul.nodes().back()), 2.0 * 3 * 5 * 4);
+}
+
+// A sample with one input or attribute changed, and what the message must hold beside "layer".
+struct WrongNode {
+  OpKind op;
+  int input;  // -1: none changed
+  TensorType type = {};
+  Attributes changed = {};
+  std::vector<std::string> parts = {};
+};
+
+std::vector<WrongNode> wrong_shapes() {
+  const TensorType u8 = {DType::U8, {3, 4}}, f64 = {DType::F64, {3, 4}};
+  return {
+      {OpKind::Fill, -1, {}, {{"dtype", std::string("f31")}}, {"f31"}},
+      {OpKind::Fill, -1, {}, {{"shape", Ints{2, -3}}}, {"-3"}},
+      {OpKind::Fill, -1, {}, {{"shape", Ints{1, 1, 1, 1, 1, 1, 1}}}, {"6"}},
+      {OpKind::Increment, 0, f32({}), {}, {"f32[]", "i64"}},
+      {OpKind::Increment, 0, {DType::I64, {1}}, {}, {"i64[1]", "0 axes"}},
+      {OpKind::Increment, 1, {DType::I64, {3}}, {}, {"i64[3]", "i64[2]"}},
+      {OpKind::Lookup, 0, f32({5, 1}), {}, {"f32[5,1]", "1 axes"}},
+      {OpKind::Lookup, 0, f32({0}), {}, {"empty"}},
+      {OpKind::Lookup, 1, f32({}), {}, {"f32[]", "i64[]"}},
+      {OpKind::CheckFinite, 0, u8, {}, {"u8[3,4]", "floating"}},
+      {OpKind::CheckFinite, 1, {DType::I64, {}}, {}, {"i64[]", "i64[2]"}},
+      {OpKind::NormalizeImage, 0, {DType::U8, {2, 6, 5, 4}}, {}, {"u8[2,6,5,4]", "4", "3"}},
+      {OpKind::NormalizeImage, 0, f32({2, 6, 5, 3}), {}, {"f32[2,6,5,3]", "u8"}},
+      {OpKind::NormalizeImage, 0, {DType::U8, {6, 5, 3}}, {}, {"u8[6,5,3]", "4 axes"}},
+      {OpKind::OneHot, 0, {DType::I32, {3, 1}}, {}, {"i32[3,1]", "1 axes"}},
+      {OpKind::OneHot, 0, {DType::I64, {3}}, {}, {"i64[3]", "i32"}},
+      {OpKind::OneHot, -1, {}, {{"classes", int64_t{-1}}}, {"-1"}},
+      {OpKind::Add, 1, f32({4, 3}), {}, {"f32[3,4]", "f32[4,3]"}},
+      {OpKind::Add, 1, f64, {}, {"f32[3,4]", "f64[3,4]"}},
+      {OpKind::Mul, 0, f32({3}), {}, {"f32[3]", "f32[3,4]"}},
+      {OpKind::Relu, 0, u8, {}, {"u8[3,4]", "floating"}},
+      {OpKind::ReluBwd, 1, f32({3, 5}), {}, {"f32[3,4]", "f32[3,5]"}},
+      {OpKind::MatMul, 1, f32({4, 5}), {}, {"f32[3,4]", "f32[4,5]", "depth"}},
+      {OpKind::MatMul, 0, f32({3, 4, 1}), {}, {"f32[3,4,1]", "2 axes"}},
+      {OpKind::MatMul, 1, {DType::F64, {5, 4}}, {}, {"f64[5,4]", "f32"}},
+      {OpKind::BiasAdd, 1, f32({3}), {}, {"f32[3]", "f32[4]"}},
+      {OpKind::BiasAdd, 0, f32({}), {}, {"scalar"}},
+      {OpKind::BiasBwd, 0, f32({3}), {}, {"f32[3]", "2 axes"}},
+      {OpKind::Conv2d, 0, f32({2, 6, 5, 3}), {}, {"[2,6,5,3]", "[8,3,3,4]", "3 channels"}},
+      {OpKind::Conv2d, 0, f32({2, 6, 5}), {}, {"f32[2,6,5]", "4 axes"}},
+      {OpKind::Conv2d, 1, f32({8, 3, 3}), {}, {"f32[8,3,3]", "4 axes"}},
+      {OpKind::Conv2d, 1, {DType::F64, {8, 3, 3, 4}}, {}, {"f64[8,3,3,4]", "f32"}},
+      {OpKind::Conv2d, 1, f32({8, 9, 3, 4}), {}, {"9", "6"}},
+      {OpKind::Conv2d, -1, {}, {{"groups", int64_t{3}}}, {"3 groups", "[8,3,3,4]"}},
+      {OpKind::Conv2d, -1, {}, {{"groups", int64_t{0}}}, {"0 groups"}},
+      {OpKind::Conv2d, -1, {}, {{"stride", Ints{1}}}, {"stride", "1", "2"}},
+      {OpKind::Conv2d, -1, {}, {{"stride", Ints{0, 1}}}, {"stride 0"}},
+      {OpKind::Conv2d, -1, {}, {{"padding", Ints{-1, 1}}}, {"padding -1"}},
+      {OpKind::Conv2d, -1, {}, {{"dilation", Ints{4, 1}}}, {"window of 9", "6"}},
+      {OpKind::Conv2dBwdData, 0, f32({2, 3, 4, 8}), {}, {"f32[2,3,4,8]", "f32[2,3,3,8]"}},
+      {OpKind::Conv2dBwdData, -1, {}, {{"height", int64_t{9}}}, {"f32[2,3,3,8]", "f32[2,5,3,8]"}},
+      {OpKind::Conv2dBwdData, -1, {}, {{"width", int64_t{-9}}}, {"-9"}},
+      {OpKind::Conv2dBwdWeights, 1, f32({3, 3, 3, 8}), {}, {"f32[3,3,3,8]", "f32[2,3,3,8]"}},
+      {OpKind::Conv2dBwdWeights, -1, {}, {{"kernel", Ints{3}}}, {"kernel"}},
+      {OpKind::Conv2dBwdWeights, -1, {}, {{"groups", int64_t{0}}}, {"0 groups"}},
+      {OpKind::BatchNorm, 1, f32({5}), {}, {"gamma", "f32[5]", "f32[4]"}},
+      {OpKind::BatchNorm, 4, f32({4, 1}), {}, {"running_var", "f32[4,1]", "f32[4]"}},
+      {OpKind::BatchNorm, 0, f32({4}), {}, {"f32[4]", "2 axes"}},
+      {OpKind::BatchNorm, 0, f32({1, 1, 1, 4}), {}, {"f32[1,1,1,4]", "2 values", "larger batch"}},
+      {OpKind::BatchNorm, 0, f32({2, 0}), {}, {"f32[2,0]", "channel"}},
+      {OpKind::BatchNormBwd, 0, f32({2, 6, 5, 5}), {}, {"f32[2,6,5,5]", "f32[2,6,5,4]"}},
+      {OpKind::BatchNormBwd, 3, f32({3}), {}, {"mean", "f32[3]", "f32[4]"}},
+      {OpKind::BatchNormInference, 2, f32({3}), {}, {"beta", "f32[3]", "f32[4]"}},
+      {OpKind::MaxPool, 0, f32({2, 6, 5}), {}, {"f32[2,6,5]", "4 axes"}},
+      {OpKind::MaxPool, -1, {}, {{"padding", Ints{2, 1}}}, {"[2,1]", "[3,3]"}},
+      {OpKind::MaxPool, -1, {}, {{"kernel", Ints{9, 3}}}, {"window of 9", "6"}},
+      {OpKind::MaxPool, -1, {}, {{"kernel", Ints{40, 40}}}, {"256"}},
+      {OpKind::MaxPool, -1, {}, {{"kernel", Ints{3, 3, 3}}}, {"kernel", "3", "2"}},
+      {OpKind::MaxPoolBwd, 0, f32({2, 4, 3, 4}), {}, {"[2,3,3,4]", "[2,4,3,4]"}},
+      {OpKind::MaxPoolBwd, 1, f32({2, 3, 3, 4}), {}, {"f32[2,3,3,4]", "u8[2,3,3,4]"}},
+      {OpKind::MaxPoolBwd, -1, {}, {{"height", int64_t{8}}}, {"f32[2,3,3,4]", "f32[2,4,3,4]"}},
+      {OpKind::GlobalAvgPool, 0, f32({2, 4}), {}, {"f32[2,4]", "4 axes"}},
+      {OpKind::GlobalAvgPool, 0, f32({2, 0, 5, 4}), {}, {"[2,0,5,4]", "pixels"}},
+      {OpKind::GlobalAvgPoolBwd, 0, f32({2, 1, 1, 4}), {}, {"f32[2,1,1,4]", "2 axes"}},
+      {OpKind::GlobalAvgPoolBwd, -1, {}, {{"height", int64_t{-6}}}, {"-6"}},
+      {OpKind::CrossEntropy, 0, f32({4, 3}), {}, {"f32[3,4]", "f32[4,3]"}},
+      {OpKind::CrossEntropy, 1, {DType::I32, {3}}, {}, {"i32[3]", "f32[3,4]"}},
+      {OpKind::CrossEntropy, 2, f32({4}), {}, {"sample_weights", "f32[4]", "f32[3]"}},
+      {OpKind::CrossEntropyBwd, 0, f32({}), {}, {"grad_loss", "f32[]", "f32[3]"}},
+      {OpKind::CrossEntropyBwd, 2, f32({3, 5}), {}, {"targets", "f32[3,5]", "f32[3,4]"}},
+      {OpKind::TargetRank, 1, {DType::I32, {4}}, {}, {"labels", "i32[4]", "i32[3]"}},
+      {OpKind::TargetRank, 1, {DType::I64, {3}}, {}, {"labels", "i64[3]", "i32[3]"}},
+      {OpKind::Sgd, 1, f32({4, 3}), {}, {"gradient", "f32[4,3]", "f32[3,4]"}},
+      {OpKind::Sgd, 2, f64, {}, {"state", "f64[3,4]", "f32[3,4]"}},
+      {OpKind::Sgd, 3, f32({1}), {}, {"learning_rate", "f32[1]", "f32[]"}},
+      {OpKind::Sgd, 5, {DType::I32, {2}}, {}, {"stop", "i32[2]", "i64[2]"}},
+      {OpKind::Adam, 0, u8, {}, {"parameter", "u8[3,4]", "floating"}},
+      {OpKind::Adam, 3, f32({12}), {}, {"state", "f32[12]", "f32[3,4]"}},
+      {OpKind::Adam, 5, f32({}), {}, {"updates", "f32[]", "i64[]"}},
+      {OpKind::Adam, 6, {DType::I64, {}}, {}, {"divisor", "i64[]", "f32[]"}},
+  };
+}
+
+TEST(ShapeRules, WrongShapesNameLayerAndShapes) {
+  std::set<OpKind> covered;
+  for (const WrongNode& wrong : wrong_shapes()) {
+    SCOPED_TRACE(op_info(wrong.op).name);
+    SampleNode sample = sample_node(wrong.op);
+    if (wrong.input >= 0) sample.inputs.at(size_t(wrong.input)) = wrong.type;
+    for (const auto& [name, value] : wrong.changed.entries()) sample.attributes.set(name, value);
+    std::vector<std::string> parts = wrong.parts;
+    parts.push_back(fmt::format("layer ({}): ", op_info(wrong.op).name));
+    EXPECT_TRUE(throws_error([&] { build_sample(sample); }, ErrorKind::InvalidArgument, parts));
+    covered.insert(wrong.op);
+  }
+  // Copy and all_reduce take anything.
+  EXPECT_EQ(covered.size(), op_table().size() - 4);
+}
+
+TEST(ShapeRules, AnotherNumberOfInputsIsRejected) {
+  for (const SampleNode& sample : sample_nodes()) {
+    std::vector<TensorType> more = sample.inputs;
+    more.push_back(f32({3, 4}));
+    EXPECT_ERROR(build_sample(sample.op, more, sample.attributes), ErrorKind::InvalidArgument,
+                 "layer",
+                 fmt::format("{} inputs given, {} expected", more.size(), sample.inputs.size()));
+  }
+}
+
+TEST(ShapeRules, AttributesAreChecked) {
+  for (const SampleNode& sample : sample_nodes()) {
+    const OpInfo& info = op_info(sample.op);
+    Attributes unknown = sample.attributes;
+    unknown.set("colour", int64_t{1});
+    EXPECT_ERROR(build_sample(sample.op, sample.inputs, unknown), ErrorKind::InvalidArgument,
+                 "layer", "unknown attribute colour");
+    for (const AttributeInfo& row : info.attributes) {
+      Attributes wrong = sample.attributes, missing;
+      wrong.set(std::string(row.name),
+                row.type == AttributeType::Int ? AttributeValue(0.5) : AttributeValue(int64_t{1}));
+      EXPECT_ERROR(build_sample(sample.op, sample.inputs, wrong), ErrorKind::InvalidArgument,
+                   "layer", fmt::format("attribute {} must be", row.name));
+      for (const auto& [name, value] : sample.attributes.entries()) {
+        if (name != row.name) missing.set(name, value);
+      }
+      if (!row.default_value) {
+        EXPECT_ERROR(build_sample(sample.op, sample.inputs, missing), ErrorKind::InvalidArgument,
+                     "layer", fmt::format("attribute {} is missing", row.name));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace pounce

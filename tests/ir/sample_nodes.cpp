@@ -1,0 +1,114 @@
+#include "ir/sample_nodes.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+namespace pounce {
+namespace {
+
+using Ints = std::vector<int64_t>;
+using Floats = std::vector<double>;
+
+TensorType f32(Shape shape) {
+  return {DType::F32, shape};
+}
+
+const TensorType kScalar = f32({});
+const TensorType kCounter = {DType::I64, {}};
+const TensorType kStop = {DType::I64, {2}};
+const TensorType kImage = f32({2, 6, 5, 4});
+const TensorType kChannels = f32({4});
+const TensorType kMatrix = f32({3, 4});
+
+std::vector<SampleNode> control_samples() {
+  return {{OpKind::Fill, {}, {{"value", 0.1}, {"shape", Ints{2, 3}}}},
+          {OpKind::Copy, {kMatrix}},
+          {OpKind::Increment, {kCounter, kStop}},
+          {OpKind::Lookup, {f32({5}), kCounter}},
+          {OpKind::CheckFinite, {kMatrix, kStop}, {{"tag", int64_t{3}}}},
+          {OpKind::AllReduce, {kMatrix}},
+          {OpKind::NormalizeImage,
+           {{DType::U8, {2, 6, 5, 3}}},
+           {{"mean", Floats{0.485, 0.456, 0.406}}, {"std", Floats{0.229, 1, 1e-30}}}},
+          {OpKind::OneHot, {{DType::I32, {3}}}, {{"classes", int64_t{4}}}}};
+}
+
+std::vector<SampleNode> arithmetic_samples() {
+  return {{OpKind::Add, {kMatrix, kMatrix}},
+          {OpKind::Mul, {kMatrix, kMatrix}},
+          {OpKind::Relu, {kMatrix}},
+          {OpKind::ReluBwd, {kMatrix, kMatrix}},
+          {OpKind::MatMul, {kMatrix, f32({5, 4})}, {{"transpose_b", int64_t{1}}}},
+          {OpKind::BiasAdd, {kMatrix, kChannels}},
+          {OpKind::BiasBwd, {kMatrix}}};
+}
+
+std::vector<SampleNode> window_samples() {
+  const TensorType weights = f32({8, 3, 3, 4}), grad_y = f32({2, 3, 3, 8});
+  const Attributes stride = {{"stride", Ints{2, 2}}, {"padding", Ints{1, 1}}};
+  Attributes data = stride, filter = stride;
+  data.set("height", int64_t{6}), data.set("width", int64_t{5});
+  filter.set("kernel", Ints{3, 3});
+  Attributes pool = stride;
+  pool.set("kernel", Ints{3, 3});
+  Attributes pool_bwd = pool;
+  pool_bwd.set("height", int64_t{6}), pool_bwd.set("width", int64_t{5});
+  const TensorType pooled = f32({2, 3, 3, 4});
+  return {
+      {OpKind::Conv2d, {kImage, weights}, stride},
+      {OpKind::Conv2dBwdData, {grad_y, weights}, data},
+      {OpKind::Conv2dBwdWeights, {kImage, grad_y}, filter},
+      {OpKind::BatchNorm, {kImage, kChannels, kChannels, kChannels, kChannels}},
+      {OpKind::BatchNormBwd, {kImage, kImage, kChannels, kChannels, kChannels}},
+      {OpKind::BatchNormInference, {kImage, kChannels, kChannels, kChannels, kChannels}},
+      {OpKind::MaxPool, {kImage}, pool},
+      {OpKind::MaxPoolBwd, {pooled, {DType::U8, pooled.shape}}, pool_bwd},
+      {OpKind::GlobalAvgPool, {kImage}},
+      {OpKind::GlobalAvgPoolBwd, {f32({2, 4})}, {{"height", int64_t{6}}, {"width", int64_t{5}}}}};
+}
+
+std::vector<SampleNode> training_samples() {
+  const TensorType rows = f32({3});
+  return {{OpKind::CrossEntropy, {kMatrix, kMatrix, rows}},
+          {OpKind::CrossEntropyBwd, {rows, kMatrix, kMatrix, rows}},
+          {OpKind::TargetRank, {kMatrix, {DType::I32, {3}}}},
+          {OpKind::Sgd, {kMatrix, kMatrix, kMatrix, kScalar, kScalar, kStop}},
+          {OpKind::Adam, {kMatrix, kMatrix, kMatrix, kMatrix, kScalar, kCounter, kScalar, kStop}}};
+}
+
+std::vector<SampleNode> all_samples() {
+  std::vector<SampleNode> all;
+  for (auto* family : {control_samples, arithmetic_samples, window_samples, training_samples}) {
+    for (SampleNode& sample : family()) all.push_back(std::move(sample));
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const SampleNode> sample_nodes() {
+  static const std::vector<SampleNode> samples = all_samples();
+  return samples;
+}
+
+const SampleNode& sample_node(OpKind op) {
+  for (const SampleNode& sample : sample_nodes()) {
+    if (sample.op == op) return sample;
+  }
+  throw std::runtime_error(fmt::format("no sample of {}", op_info(op).name));
+}
+
+Graph build_sample(OpKind op, const std::vector<TensorType>& inputs, const Attributes& attributes) {
+  Graph graph;
+  std::vector<Value> values;
+  for (const TensorType& type : inputs) {
+    values.push_back(graph.add_input(fmt::format("x{}", values.size()), type));
+  }
+  std::vector<Value> made = graph.add(op, values, attributes, "layer");
+  for (size_t i = 0; i < made.size(); ++i) graph.add_output(fmt::format("y{}", i), made[i]);
+  return graph;
+}
+
+}  // namespace pounce
