@@ -56,8 +56,12 @@ class Walker {
   }
 
   void start() {
-    if (auto status = status_of(root_)) {
-      open_.push_back({uint64_t(status->st_dev), uint64_t(status->st_ino)});
+    // A link to a folder above the root is a circle as well.
+    for (std::string path = canonical_path(root_);; path = parent_path(path)) {
+      if (auto status = status_of(path)) {
+        open_.push_back({uint64_t(status->st_dev), uint64_t(status->st_ino)});
+      }
+      if (path == parent_path(path)) break;
     }
     walk("");
   }
@@ -77,7 +81,7 @@ class Walker {
 
   const std::string& root_;
   const DirectoryVisitor& visitor_;
-  std::vector<FileId> open_;  // the folders from the root down to the current one
+  std::vector<FileId> open_;  // every folder from / down to the current one
 };
 
 [[noreturn]] void fail_create(const std::string& path, int error_number) {

@@ -143,7 +143,7 @@ std::string class_suggested_by(std::string_view name) {
   if (!listing.archives.empty()) {
     std::string archive = join_path(path, listing.archives.front());
     fail_with_hint(ErrorKind::Config, fmt::format("unpack it first: {}", unpack_command(archive)),
-                   "{} holds no class folders, but the archive {}", path, listing.archives.front());
+                   "{} holds no images, but the archive {}", path, listing.archives.front());
   }
   fail_with_hint(ErrorKind::Config, kExpectedForm, "{} holds no class folders and no images{}",
                  path, listing.ignored.empty() ? ": it is empty" : "");
@@ -281,6 +281,9 @@ SplitTree list_split(const FolderForm& form, const std::string& folder,
   }
   ClassLister lister(tree, ignored);
   for (const std::string& name : listing.folders) lister.add_class(form.root, folder, name);
+  bool has_files = std::any_of(tree.classes.begin(), tree.classes.end(),
+                               [](const ClassFolder& found) { return !found.files.empty(); });
+  if (!has_files && tree.unlisted.empty()) fail_without_folders(path, listing);
   return tree;
 }
 

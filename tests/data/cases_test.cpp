@@ -1,0 +1,244 @@
+// The folders of cases/make_cases.py (needs Python with Pillow) and the right answer to each.
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "data/dataset.h"
+#include "data/fixtures.h"
+#include "data/loader.h"
+#include "data/transform.h"
+
+namespace pounce {
+namespace {
+
+using namespace test;
+using nlohmann::json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+std::string environment(const char* name, const char* fallback) {
+  const char* value = std::getenv(name);
+  return value && *value ? value : fallback;
+}
+
+class Cases : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    std::string data = environment("POUNCE_TEST_DATA", "");
+    if (data.empty()) {
+      problem_ = "POUNCE_TEST_DATA is not set";
+      return;
+    }
+    dir_ = std::make_unique<TempDir>();
+    std::string command = environment("POUNCE_PYTHON", "python3") + " '" + data +
+                          "/cases/make_cases.py' '" + dir_->path() + "' > /dev/null 2>&1";
+    if (std::system(command.c_str()) != 0) {
+      problem_ = "make_cases.py failed; POUNCE_PYTHON must name a Python with Pillow and NumPy";
+      return;
+    }
+    std::ifstream(*dir_ / "expected.json") >> expected_;
+  }
+  static void TearDownTestSuite() { dir_.reset(); }
+
+  void SetUp() override {
+    if (!problem_.empty()) GTEST_SKIP() << problem_;
+  }
+
+  static Image decoded(const std::string& name) {
+    return decode_image(read_file(*dir_ / name).value()).value();
+  }
+
+  // Rows of grey levels, after checking that the three channels agree.
+  static std::vector<std::vector<int>> grey_rows(const Image& image) {
+    std::vector<std::vector<int>> rows(static_cast<size_t>(image.height));
+    for (size_t i = 0; i < image.rgb.size(); i += 3) {
+      EXPECT_EQ(image.rgb[i], image.rgb[i + 1]);
+      EXPECT_EQ(image.rgb[i], image.rgb[i + 2]);
+      rows[i / 3 / size_t(image.width)].push_back(image.rgb[i]);
+    }
+    return rows;
+  }
+
+  static std::vector<std::vector<int>> colours(const Image& image) {
+    std::vector<std::vector<int>> pixels;
+    for (size_t i = 0; i < image.rgb.size(); i += 3) {
+      pixels.push_back({image.rgb[i], image.rgb[i + 1], image.rgb[i + 2]});
+    }
+    return pixels;
+  }
+
+  static Dataset scan(const std::string& name, double val_fraction) {
+    ScanOptions options;
+    options.root = *dir_ / name;
+    options.val_fraction = val_fraction;
+    options.on_bad = OnBad::Skip;
+    return scan_dataset(options);
+  }
+
+  static inline std::unique_ptr<TempDir> dir_;
+  static inline json expected_;
+  static inline std::string problem_;
+};
+
+TEST_F(Cases, Modes) {
+  const json& modes = expected_["modes"];
+  EXPECT_EQ(json(grey_rows(decoded("modes/g16.png"))), modes["g16.png"]["rounded_div257"]);
+  for (const char* name : {"cyan", "red", "black", "white", "mix"}) {
+    std::string file = std::string("cmyk_") + name + ".jpg";
+    Image image = decoded("modes/" + file);
+    EXPECT_EQ(json(colours(image)[8 * 16 + 8]), modes[file]) << name;
+  }
+  EXPECT_EQ(json(colours(decoded("modes/rgba.png"))), modes["rgba.png"]["drop_alpha"]);
+  EXPECT_EQ(json(colours(decoded("modes/pal_trns.png"))), modes["pal_trns.png"]["drop_alpha"]);
+  EXPECT_EQ(json(grey_rows(decoded("modes/bilevel.png"))[0]), modes["bilevel.png"]);
+  std::vector<std::vector<int>> grey = grey_rows(decoded("modes/gray.png"));
+  for (int i = 0; i < 256; ++i) EXPECT_EQ(grey[size_t(i / 16)][size_t(i % 16)], i);
+}
+
+TEST_F(Cases, ExifOrientations) {
+  const std::map<std::pair<int, int>, std::vector<int>> quadrants = {{{16, 8}, {255, 0, 0}},
+                                                                     {{48, 8}, {0, 255, 0}},
+                                                                     {{16, 24}, {0, 0, 255}},
+                                                                     {{48, 24}, {255, 255, 0}}};
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    Image image = decoded("exif/o" + std::to_string(orientation) + ".jpg");
+    ASSERT_EQ(image.width, 64);
+    ASSERT_EQ(image.height, 32);
+    for (const auto& [place, colour] : quadrants) {
+      std::vector<int> found = colours(image)[size_t(place.second * 64 + place.first)];
+      for (size_t c = 0; c < 3; ++c) EXPECT_NEAR(found[c], colour[c], 3) << orientation;
+    }
+  }
+}
+
+TEST_F(Cases, AntialiasedResize) {
+  Image image = decoded("resize/stripes.png");
+  ResizeScratch scratch;
+  std::vector<uint8_t> out(12);
+  resize_box(image, {0, 0, 8, 8}, {2, 2, 0, 0, 2, 2}, scratch, out.data());
+  EXPECT_EQ(out[0], expected_["resize"]["antialias"][0]);
+  EXPECT_EQ(out[3], expected_["resize"]["antialias"][1]);
+}
+
+TEST_F(Cases, OddFiles) {
+  Dataset dataset = scan("odd", 0);
+  EXPECT_THAT(dataset.classes, ElementsAre("green", "red"));
+  EXPECT_THAT(dataset.empty_classes, ElementsAre("blue"));
+  EXPECT_EQ(dataset.class_counts[0].train, 10);
+  EXPECT_EQ(dataset.class_counts[1].train, 14);
+  std::vector<std::string> damaged, unreadable;
+  for (const SkippedFile& file : dataset.skipped) {
+    (file.kind == SkipKind::Damaged ? damaged : unreadable)
+        .push_back(std::string(base_name(file.path)));
+  }
+  EXPECT_THAT(damaged, UnorderedElementsAre("trunc_half.jpg", "zero.jpg", "html.jpg", "nulls.jpg",
+                                            "no_eoi.jpg"));
+  EXPECT_THAT(unreadable, ElementsAre("dangling.jpg"));
+  // Every image the scan accepts decodes.
+  LoaderOptions options;
+  options.root = dataset.root;
+  options.preprocessing.image_size = 32;
+  Loader loader(options, dataset.train);
+  loader.start_epoch(0);
+  std::optional<Batch> batch = loader.next();
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->size(), 24);
+  EXPECT_FALSE(loader.next());
+}
+
+TEST_F(Cases, OddFilesAreTooManyForAuto) {
+  ScanOptions options;
+  options.root = *dir_ / "odd";
+  try {
+    scan_dataset(options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Config);
+    EXPECT_THAT(error.message(), HasSubstr("class red: 6 of 20 files are unusable"));
+  }
+}
+
+TEST_F(Cases, SplitsWithDifferentClasses) {
+  Dataset dataset = scan("split", 0.2);
+  EXPECT_THAT(dataset.classes, ElementsAre("blue", "green", "red"));
+  EXPECT_EQ(dataset.layout, Layout::Splits);
+  EvalScanOptions options;
+  options.root = *dir_ / "split";
+  options.classes = dataset.classes;
+  EvalSet set = scan_for_eval(options);
+  EXPECT_EQ(set.samples.size(), 8U);
+  for (const Sample& sample : set.samples) {
+    EXPECT_EQ(sample.label, sample.path.find("green") != std::string::npos ? 1 : 2);
+  }
+  options.root = *dir_ / "split_extra";
+  try {
+    scan_for_eval(options);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Config);
+    EXPECT_THAT(error.message(), HasSubstr("class grey"));
+  }
+}
+
+TEST_F(Cases, ThirtyThreeImagesMakeNoBatchOfOne) {
+  Dataset dataset = scan("n33", 0);
+  LoaderOptions options;
+  options.root = dataset.root;
+  options.batch_size = 32;
+  options.preprocessing.image_size = 32;
+  Loader loader(options, dataset.train);
+  loader.start_epoch(0);
+  std::vector<int> sizes;
+  while (auto batch = loader.next()) sizes.push_back(batch->size());
+  EXPECT_THAT(sizes, ElementsAre(17, 16));
+}
+
+// The awkward files from public repositories.
+TEST_F(Cases, FilesFromTheWild) {
+  std::string odd = environment("POUNCE_TEST_DATA", "") + "/data/odd/";
+  auto kind = [&](const std::string& name) -> std::string {
+    Result<Image> image = decode_image(read_file(odd + name).value());
+    return image ? fmt::format("{}x{}", image->width, image->height)
+                 : error_kind_name(image.error().kind());
+  };
+  const std::map<std::string, std::string> answers = {
+      {"empty.jpg", "bad_data"},
+      {"lfs_pointer.jpg", "bad_data"},
+      {"corrupt_header.jpg", "bad_data"},
+      {"truncated_baseline.jpg", "bad_data"},
+      {"png_truncated.png", "bad_data"},
+      {"bomb_65535x65535.jpg", "unsupported"},
+      {"bomb_65536x65536.png", "unsupported"},
+      {"jpeg_12bit.jpg", "unsupported"},
+      {"really_webp.jpg", "unsupported"},
+      {"really_bmp.jpg", "unsupported"},
+      {"bomb.gif", "unsupported"},
+      {"avif.avif", "unsupported"},
+      {"heic.heic", "unsupported"},
+      {"tiff_lzw.tif", "unsupported"},
+      {"junk_before_markers.jpg", "1024x768"},
+      {"mpo_phone.mpo", "56x70"},
+      {"ycck_100x100.jpg", "100x100"},
+      {"progressive.jpg", "320x240"},
+      {"grayscale.jpg", "128x128"},
+      {"one_pixel.jpg", "1x1"},
+      {"really_png.jpg", "784x128"},
+      {"orientation_6.jpg", "1200x1800"},
+      {"orientation_8.jpg", "1200x1800"},
+      {"png_rgba16.png", "32x32"},
+      {"png_rgb8_interlaced.png", "32x32"},
+      {"png_gray_alpha8.png", "400x300"},
+  };
+  for (const auto& [name, answer] : answers) EXPECT_EQ(kind(name), answer) << name;
+}
+
+}  // namespace
+}  // namespace pounce

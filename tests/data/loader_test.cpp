@@ -1,0 +1,324 @@
+#include "data/loader.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/checksum.h"
+#include "base/error.h"
+#include "data/fixtures.h"
+
+namespace pounce {
+namespace {
+
+using namespace test;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr int kSize = 16;
+
+// A folder of JPEGs of different sizes, every picture its own.
+class LoaderTest : public testing::Test {
+ protected:
+  void make_images(int n) {
+    for (int i = 0; i < n; ++i) {
+      std::string path = "cat/" + std::to_string(i) + ".jpg";
+      Image image = pattern_image(20 + i % 13, 18 + i % 7);
+      for (uint8_t& value : image.rgb) value = uint8_t(value + i * 3);
+      dir_.put(path, encode_jpeg(image));
+      samples_.push_back({path, i % 3, xxh3_64(path), image.width, image.height});
+    }
+  }
+
+  // The header stays, the body is noise.
+  void damage(int i) {
+    Bytes bytes = encode_jpeg(pattern_image(64, 64));
+    std::fill(bytes.begin() + int64_t(bytes.size() / 2), bytes.end() - 2, uint8_t{0x55});
+    dir_.put(samples_[size_t(i)].path, bytes);
+  }
+
+  LoaderOptions options(int workers = 2) const {
+    LoaderOptions result;
+    result.root = dir_.path();
+    result.batch_size = 8;
+    result.preprocessing.image_size = kSize;
+    result.seed = 5;
+    result.workers = workers;
+    return result;
+  }
+
+  static std::vector<Batch> drain(Loader& loader, uint32_t epoch) {
+    loader.start_epoch(epoch);
+    std::vector<Batch> batches;
+    while (auto batch = loader.next()) batches.push_back(std::move(*batch));
+    return batches;
+  }
+
+  static std::vector<uint32_t> indices_of(const std::vector<Batch>& batches) {
+    std::vector<uint32_t> indices;
+    for (const Batch& batch : batches) {
+      indices.insert(indices.end(), batch.indices.begin(), batch.indices.end());
+    }
+    return indices;
+  }
+
+  TempDir dir_;
+  std::vector<Sample> samples_;
+};
+
+TEST_F(LoaderTest, EveryImageOnceInBatchesOfNearlyOneSize) {
+  make_images(33);
+  Loader loader(options(), samples_);
+  std::vector<Batch> batches = drain(loader, 0);
+  EXPECT_EQ(loader.batches(), 5);
+  std::vector<uint32_t> indices = indices_of(batches);
+  std::sort(indices.begin(), indices.end());
+  std::vector<uint32_t> all(33);
+  std::iota(all.begin(), all.end(), 0U);
+  EXPECT_EQ(indices, all);
+  for (size_t i = 0; i < batches.size(); ++i) {
+    EXPECT_EQ(batches[i].index, int64_t(i));
+    EXPECT_EQ(batches[i].size(), i < 3 ? 7 : 6);
+    EXPECT_EQ(batches[i].images.size(), size_t(batches[i].size()) * kSize * kSize * 3);
+    for (int j = 0; j < batches[i].size(); ++j) {
+      EXPECT_EQ(batches[i].labels[size_t(j)], samples_[batches[i].indices[size_t(j)]].label);
+    }
+  }
+}
+
+TEST_F(LoaderTest, BytesDoNotDependOnWorkersOrPrefetch) {
+  make_images(50);
+  Loader one(options(1), samples_);
+  std::vector<Batch> expected = drain(one, 3);
+  for (int workers : {2, 7}) {
+    for (int prefetch : {1, 5}) {
+      LoaderOptions other = options(workers);
+      other.prefetch = prefetch;
+      Loader loader(other, samples_);
+      drain(loader, 2);
+      std::vector<Batch> batches = drain(loader, 3);
+      ASSERT_EQ(batches.size(), expected.size());
+      for (size_t i = 0; i < batches.size(); ++i) {
+        EXPECT_EQ(batches[i].images, expected[i].images);
+        EXPECT_EQ(batches[i].indices, expected[i].indices);
+      }
+    }
+  }
+}
+
+TEST_F(LoaderTest, EpochsDifferInOrderAndPixels) {
+  make_images(20);
+  Loader loader(options(), samples_);
+  std::vector<Batch> first = drain(loader, 0), second = drain(loader, 1);
+  EXPECT_NE(indices_of(first), indices_of(second));
+  EXPECT_NE(first[0].images, second[0].images);
+  EXPECT_EQ(indices_of(drain(loader, 0)), indices_of(first));
+}
+
+TEST_F(LoaderTest, WithoutShuffleAndAugmentationItIsTheEvaluationRule) {
+  make_images(10);
+  LoaderOptions plain = options();
+  plain.shuffle = false;
+  plain.augmentation.enabled = false;
+  Loader loader(plain, samples_);
+  std::vector<Batch> batches = drain(loader, 0);
+  EXPECT_THAT(indices_of(batches), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+  size_t bytes = size_t(kSize) * kSize * 3;
+  for (size_t i = 0; i < 5; ++i) {
+    auto expected = load_for_inference(dir_ / samples_[i].path, {kSize, 0.875});
+    ASSERT_TRUE(expected);
+    EXPECT_TRUE(std::equal(expected->begin(), expected->end(),
+                           batches[0].images.begin() + int64_t(i * bytes)));
+  }
+}
+
+TEST_F(LoaderTest, ADamagedBodyLeavesAHoleAndTheOrderStays) {
+  make_images(24);
+  Loader clean(options(), samples_);
+  std::vector<Batch> before = drain(clean, 0);
+  uint32_t bad = before[1].indices[3];
+  damage(int(bad));
+  for (int workers : {1, 4}) {
+    Loader loader(options(workers), samples_);
+    std::vector<Batch> after = drain(loader, 0);
+    ASSERT_EQ(after.size(), before.size());
+    EXPECT_EQ(after[1].size(), 7);
+    EXPECT_EQ(after[1].planned_size, 8);
+    EXPECT_EQ(after[1].images.size(), size_t(7) * kSize * kSize * 3);
+    ASSERT_EQ(after[1].holes.size(), 1U);
+    EXPECT_EQ(after[1].holes[0].path, samples_[bad].path);
+    EXPECT_EQ(after[1].holes[0].kind, SkipKind::Damaged);
+    EXPECT_THAT(after[1].hole_indices, ElementsAre(bad));
+    EXPECT_EQ(after[0].images, before[0].images);
+    EXPECT_EQ(after[2].images, before[2].images);
+    size_t bytes = size_t(kSize) * kSize * 3;
+    Bytes expected = before[1].images;
+    expected.erase(expected.begin() + int64_t(3 * bytes), expected.begin() + int64_t(4 * bytes));
+    EXPECT_EQ(after[1].images, expected);
+    // Later epochs leave it out and say nothing more.
+    EXPECT_THAT(loader.excluded(), ElementsAre(samples_[bad].id));
+    std::vector<Batch> later = drain(loader, 1);
+    EXPECT_EQ(indices_of(later).size(), 23U);
+    for (const Batch& batch : later) EXPECT_THAT(batch.holes, IsEmpty());
+  }
+}
+
+TEST_F(LoaderTest, AVanishedFileIsAHoleAndAWholeBatchMayBeEmpty) {
+  make_images(4);
+  std::filesystem::remove_all(dir_ / "cat");
+  Loader loader(options(), samples_);
+  std::vector<Batch> batches = drain(loader, 0);
+  ASSERT_EQ(batches.size(), 1U);
+  EXPECT_EQ(batches[0].size(), 0);
+  ASSERT_EQ(batches[0].holes.size(), 4U);
+  EXPECT_EQ(batches[0].holes[0].kind, SkipKind::Unreadable);
+  EXPECT_EQ(batches[0].holes[0].reason, "no such file or folder");
+  EXPECT_THAT(drain(loader, 1), IsEmpty());
+}
+
+TEST_F(LoaderTest, ExcludedImagesAreLeftOutAndTheRestKeepsItsOrder) {
+  make_images(20);
+  Loader loader(options(), samples_);
+  std::vector<uint32_t> expected = indices_of(drain(loader, 0));
+  std::erase(expected, 7U);
+  std::vector<uint64_t> ids = {samples_[7].id};
+  loader.exclude(ids);
+  EXPECT_EQ(indices_of(drain(loader, 0)), expected);
+}
+
+TEST_F(LoaderTest, RanksShareEachBatch) {
+  make_images(33);
+  Loader whole(options(), samples_);
+  std::vector<Batch> all = drain(whole, 0);
+  std::vector<std::vector<Batch>> parts;
+  for (int rank = 0; rank < 4; ++rank) {
+    LoaderOptions part = options(1);
+    part.rank = rank;
+    part.world = 4;
+    Loader loader(part, samples_);
+    parts.push_back(drain(loader, 0));
+    ASSERT_EQ(parts.back().size(), all.size());
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    Bytes joined;
+    for (const auto& part : parts) {
+      joined.insert(joined.end(), part[i].images.begin(), part[i].images.end());
+    }
+    EXPECT_EQ(joined, all[i].images);
+  }
+}
+
+TEST_F(LoaderTest, ARankWithoutImagesStillCountsTheBatch) {
+  make_images(2);
+  LoaderOptions part = options(1);
+  part.rank = 0;
+  part.world = 4;
+  Loader loader(part, samples_);
+  std::vector<Batch> batches = drain(loader, 0);
+  ASSERT_EQ(batches.size(), 1U);
+  EXPECT_EQ(batches[0].size(), 0);
+  EXPECT_THAT(batches[0].holes, IsEmpty());
+}
+
+TEST_F(LoaderTest, AbandonsAnEpochAndIsDestroyedAtAnyMoment) {
+  make_images(60);
+  for (int taken = 0; taken < 4; ++taken) {
+    Loader loader(options(4), samples_);
+    loader.start_epoch(0);
+    for (int i = 0; i < taken; ++i) ASSERT_TRUE(loader.next());
+    loader.start_epoch(1);
+    ASSERT_TRUE(loader.next());
+    std::vector<Batch> batches = drain(loader, 2);
+    EXPECT_EQ(indices_of(batches).size(), 60U);
+    loader.start_epoch(3);
+  }
+}
+
+TEST_F(LoaderTest, AStopTokenEndsNext) {
+  make_images(40);
+  std::stop_source source;
+  LoaderOptions stoppable = options();
+  stoppable.stop = source.get_token();
+  Loader loader(stoppable, samples_);
+  loader.start_epoch(0);
+  ASSERT_TRUE(loader.next());
+  std::jthread stopper([&] { source.request_stop(); });
+  try {
+    while (loader.next()) {
+    }
+    stopper.join();
+    loader.start_epoch(1);
+    loader.next();
+    FAIL() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Interrupted);
+  }
+}
+
+TEST_F(LoaderTest, AnExceptionInAWorkerComesOutOfNext) {
+  make_images(30);
+  LoaderOptions plain = options(3);
+  plain.shuffle = false;
+  Loader loader(plain, samples_);
+  // Beyond the range of the random numbers: the workers throw.
+  loader.start_epoch(1U << 24);
+  EXPECT_THROW(loader.next(), Error);
+  EXPECT_THROW(loader.next(), Error);
+  EXPECT_EQ(indices_of(drain(loader, 0)).size(), 30U);
+}
+
+TEST_F(LoaderTest, RecycledMemoryChangesNothing) {
+  make_images(40);
+  Loader fresh(options(), samples_);
+  std::vector<Batch> expected = drain(fresh, 0);
+  Loader loader(options(), samples_);
+  for (uint32_t epoch : {1U, 0U}) {
+    loader.start_epoch(epoch);
+    for (size_t i = 0; auto batch = loader.next(); ++i) {
+      if (epoch == 0) {
+        EXPECT_EQ(batch->images, expected[i].images);
+      }
+      loader.recycle(std::move(*batch));
+    }
+  }
+  EXPECT_GE(loader.wait_seconds(), 0);
+}
+
+TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
+  for (auto change : std::vector<void (*)(LoaderOptions&)>{
+           [](LoaderOptions& o) { o.batch_size = 0; },
+           [](LoaderOptions& o) { o.prefetch = 0; },
+           [](LoaderOptions& o) { o.rank = 1; },
+           [](LoaderOptions& o) { o.preprocessing.image_size = 0; },
+           [](LoaderOptions& o) { o.preprocessing.resize_ratio = 0; },
+       }) {
+    LoaderOptions bad = options();
+    change(bad);
+    EXPECT_THROW(Loader(bad, samples_), Error);
+  }
+}
+
+TEST_F(LoaderTest, AnEmptySetHasNoBatches) {
+  Loader loader(options(), {});
+  EXPECT_FALSE(loader.next());
+  EXPECT_THAT(drain(loader, 0), IsEmpty());
+}
+
+TEST_F(LoaderTest, InferenceReportsWhatIsWrong) {
+  make_images(1);
+  damage(0);
+  auto damaged = load_for_inference(dir_ / samples_[0].path, {kSize, 0.875});
+  ASSERT_FALSE(damaged);
+  EXPECT_EQ(damaged.error().kind(), ErrorKind::BadData);
+  auto missing = load_for_inference(dir_ / "none.jpg", {kSize, 0.875});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().kind(), ErrorKind::Io);
+}
+
+}  // namespace
+}  // namespace pounce
