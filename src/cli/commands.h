@@ -1,0 +1,20 @@
+// The commands, one file each. They return the exit code; what fails is thrown.
+#pragma once
+
+#include "cli/flag_table.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+
+namespace pounce::cli {
+
+struct Session {
+  const Settings& settings;
+  Output& output;
+  SignalStop& stop;
+};
+
+int run_train(Session& session);
+int run_eval(Session& session);
+int run_predict(Session& session);
+
+}  // namespace pounce::cli

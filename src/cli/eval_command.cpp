@@ -1,0 +1,54 @@
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "cli/commands.h"
+#include "cli/eval_report.h"
+#include "cli/json_events.h"
+
+namespace pounce::cli {
+namespace {
+
+constexpr size_t kSkippedFilesNamed = 10;
+
+void report_notes(Session& session, const EvalResult& result) {
+  const OutputSettings& settings = session.settings.output;
+  Output& output = session.output;
+  for (const std::string& note : result.notes) {
+    if (settings.json) output.result(note_json(note));
+    if (settings.json || settings.quiet) continue;
+    output.message(fmt::format("{} {}", output.paint(Style::Note, "note:"), note));
+  }
+  if (settings.json || settings.quiet) return;
+  std::string warning = output.paint(Style::Warning, "warning:");
+  for (size_t i = 0; i < result.skipped.size() && i < kSkippedFilesNamed; ++i) {
+    const SkippedFileInfo& file = result.skipped[i];
+    output.message(
+        fmt::format("{} skipped {}: {}: {}", warning, file.path, file.kind, file.reason));
+  }
+  if (result.skipped.size() > kSkippedFilesNamed) {
+    output.message(fmt::format("{} {} more files were skipped", warning,
+                               result.skipped.size() - kSkippedFilesNamed));
+  }
+}
+
+}  // namespace
+
+int run_eval(Session& session) {
+  const Settings& settings = session.settings;
+  // Opened first: a dump that cannot be written must not cost an evaluation.
+  std::optional<AtomicFile> dump;
+  std::function<void(const EvalRecord&)> on_image;
+  if (!settings.dump.empty()) {
+    dump.emplace(settings.dump);
+    on_image = [&dump](const EvalRecord& record) { dump->write(dump_json(record) + "\n"); };
+  }
+  EvalResult result = evaluate(settings.eval, on_image, session.stop.token());
+  if (dump) dump->commit();
+  report_notes(session, result);
+  session.output.result(settings.output.json ? eval_json(result) : eval_report(result));
+  return 0;
+}
+
+}  // namespace pounce::cli

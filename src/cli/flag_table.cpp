@@ -1,0 +1,394 @@
+#include "cli/flag_table.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text.h"
+#include "pounce/options.h"
+
+namespace pounce::cli {
+namespace {
+
+const char* section_of(OptionGroup group) {
+  switch (group) {
+    case OptionGroup::Model:
+      return "Model";
+    case OptionGroup::Training:
+      return "Training";
+    case OptionGroup::Augmentation:
+      return "Augmentation";
+    case OptionGroup::Data:
+      return "Data";
+    case OptionGroup::Run:
+      return "Run";
+  }
+  return "Run";
+}
+
+const TrainOption& train_option(std::string_view name) {
+  std::span<const TrainOption> options = train_options();
+  auto found = std::find_if(options.begin(), options.end(),
+                            [&](const TrainOption& option) { return option.name == name; });
+  POUNCE_ASSERT(found != options.end());
+  return *found;
+}
+
+Flag to_flag(const TrainOption& option) {
+  Flag flag{.name = std::string(option.name),
+            .short_name = option.short_name,
+            .section = section_of(option.group),
+            .value_name = std::string(option.value_name),
+            .default_text = std::string(option.default_text),
+            .help = std::string(option.help),
+            .details = std::string(option.details)};
+  flag.set = [&option](Settings& settings, const std::string& value) {
+    option.set(settings.train, value);
+  };
+  return flag;
+}
+
+// A flag of eval or predict that follows the rules of the training option of the same name: `copy`
+// takes the checked value over.
+Flag like_train(std::string_view name, void (*copy)(Settings&, const TrainConfig&)) {
+  const TrainOption& option = train_option(name);
+  Flag flag = to_flag(option);
+  flag.section = "Run";
+  flag.set = [&option, copy](Settings& settings, const std::string& value) {
+    TrainConfig checked;
+    option.set(checked, value);
+    copy(settings, checked);
+  };
+  return flag;
+}
+
+// ---- Flags that every command has ----
+
+template <typename T>
+using Words = std::vector<std::pair<std::string, T>>;
+
+template <typename T>
+T parse_word(const std::string& flag, const std::string& given, const Words<T>& words) {
+  std::vector<std::string> allowed;
+  for (const auto& [word, value] : words) {
+    if (word == given) return value;
+    allowed.push_back(word);
+  }
+  std::optional<std::string> close = nearest(to_lower_ascii(given), allowed);
+  fail_with_hint(ErrorKind::Config, close ? "did you mean " + *close + "?" : "",
+                 "--{} {}: expected one of {}", flag, given.empty() ? "(empty)" : given,
+                 fmt::join(allowed, ", "));
+}
+
+bool parse_switch(const std::string& flag, const std::string& given) {
+  return parse_word<bool>(flag, given, {{"true", true}, {"false", false}});
+}
+
+Flag output_switch(Flag flag, bool OutputSettings::*member) {
+  flag.section = "Output";
+  flag.default_text = "off";
+  flag.set = [name = flag.name, member](Settings& settings, const std::string& value) {
+    settings.output.*member = parse_switch(name, value);
+  };
+  return flag;
+}
+
+template <typename T>
+Flag output_word(Flag flag, T OutputSettings::*member, const Words<T>& words) {
+  flag.section = "Output";
+  flag.value_name = "WORD";
+  flag.set = [name = flag.name, member, words](Settings& settings, const std::string& value) {
+    settings.output.*member = parse_word(name, value, words);
+  };
+  return flag;
+}
+
+void add_output_flags(std::vector<Flag>& flags, const std::string& json_help) {
+  flags.push_back(
+      output_switch({.name = "json", .section = {}, .help = json_help, .is_essential = true},
+                    &OutputSettings::json));
+  flags.push_back(output_word<ColorMode>(
+      {.name = "color",
+       .section = {},
+       .default_text = "auto",
+       .help = "colours: auto, always or never",
+       .details = "auto: on a terminal, unless NO_COLOR is set or TERM is dumb."},
+      &OutputSettings::color,
+      {{"auto", ColorMode::Auto}, {"always", ColorMode::Always}, {"never", ColorMode::Never}}));
+  flags.push_back(output_switch(
+      {.name = "quiet", .short_name = 'q', .section = {}, .help = "errors and results only"},
+      &OutputSettings::quiet));
+  flags.push_back({.name = "",
+                   .short_name = 'h',
+                   .section = "Output",
+                   .help = "help that fits a screen",
+                   .action = FlagAction::ShortHelp});
+  flags.push_back({.name = "help",
+                   .section = "Output",
+                   .help = "this help: every flag, with defaults",
+                   .action = FlagAction::FullHelp});
+  flags.push_back({.name = "version",
+                   .short_name = 'V',
+                   .section = "Output",
+                   .help = "the version of Pounce",
+                   .action = FlagAction::Version});
+}
+
+// ---- train ----
+
+std::vector<Flag> train_flags() {
+  static const std::set<std::string_view> kEssential = {
+      "model",      "image-size", "epochs", "batch-size",   "optimizer", "lr",
+      "crop-scale", "hflip",      "seed",   "val-fraction", "device",    "out"};
+  std::vector<Flag> flags;
+  for (const TrainOption& option : train_options()) {
+    flags.push_back(to_flag(option));
+    flags.back().is_essential = kEssential.contains(option.name);
+  }
+  flags.push_back(
+      {.name = "config",
+       .section = "Run",
+       .value_name = "FILE",
+       .default_text = "none",
+       .help = "read settings from a TOML file; flags go first",
+       .details = "Its keys are the names of these flags, and `data` for DIR. "
+                  "config.toml of a run folder repeats that run.",
+       .is_essential = true,
+       .set = [](Settings& settings, const std::string& value) { settings.config_file = value; }});
+  flags.push_back(output_word<ProgressMode>(
+      {.name = "progress",
+       .section = {},
+       .default_text = "auto",
+       .help = "progress: auto, bar, plain or none",
+       .details = "bar: a line that is redrawn; plain: one line an epoch; auto: bar on a terminal, "
+                  "else plain."},
+      &OutputSettings::progress,
+      {{"auto", ProgressMode::Auto},
+       {"bar", ProgressMode::Bar},
+       {"plain", ProgressMode::Plain},
+       {"none", ProgressMode::None}}));
+  flags.push_back(output_switch(
+      {.name = "verbose", .short_name = 'v', .section = {}, .help = "more about each epoch"},
+      &OutputSettings::verbose));
+  add_output_flags(flags, "events as JSON, one object a line, on standard output");
+  return flags;
+}
+
+void take_train_arguments(Settings& settings, const std::vector<std::string>& arguments) {
+  if (arguments.size() > 1) {
+    fail_with_hint(ErrorKind::Config, "put a name with spaces in quotes",
+                   "train: expected one folder, found {}: {}", arguments.size(),
+                   fmt::join(arguments, ", "));
+  }
+  if (!arguments.empty()) settings.train.data = arguments[0];
+  if (settings.train.data.empty()) {
+    fail_with_hint(ErrorKind::Config,
+                   "name the folder that holds a folder of images per class: "
+                   "pounce train photos/",
+                   "train: no folder of images was named");
+  }
+}
+
+Command train_command() {
+  return {.name = "train",
+          .arguments = "[DIR]",
+          .summary = "train a classifier on a folder of images",
+          .details =
+              "DIR holds one folder of images per class, or train/ and val/ (and test/) with "
+              "such folders. The results go to a new run folder, whose best.safetensors is "
+              "the model; its path is the last line on standard output. Ctrl-C stops after "
+              "the current step and keeps the model so far.",
+          .examples = {"pounce train photos/", "pounce train photos/ --epochs 60 -o runs/long",
+                       "pounce train --config runs/photos-1/config.toml"},
+          .flags = train_flags(),
+          .take_arguments = take_train_arguments};
+}
+
+// ---- eval ----
+
+std::vector<Flag> eval_flags() {
+  std::vector<Flag> flags;
+  const Words<SplitChoice> splits = {{"val", SplitChoice::Val},
+                                     {"test", SplitChoice::Test},
+                                     {"train", SplitChoice::Train},
+                                     {"all", SplitChoice::All}};
+  flags.push_back({.name = "split",
+                   .section = "Data",
+                   .value_name = "WORD",
+                   .default_text = "val",
+                   .help = "images to measure on: val, test, train or all",
+                   .details =
+                       "Where training held images back by rule, val is just those. A folder "
+                       "of class folders that training never saw wants all.",
+                   .is_essential = true,
+                   .set = [splits](Settings& settings, const std::string& value) {
+                     settings.eval.split = parse_word("split", value, splits);
+                   }});
+  flags.push_back({.name = "dump",
+                   .section = "Data",
+                   .value_name = "FILE",
+                   .default_text = "none",
+                   .help = "write path, label and logits of every image as JSON Lines",
+                   .is_essential = true,
+                   .set = [](Settings& settings, const std::string& value) {
+                     if (value.empty()) fail(ErrorKind::Config, "--dump: expected a file's name");
+                     settings.dump = value;
+                   }});
+  flags.push_back(like_train("on-bad", [](Settings& settings, const TrainConfig& checked) {
+    settings.eval.on_bad = checked.on_bad;
+  }));
+  flags.back().section = "Data";
+  flags.back().default_text = "skip";
+  flags.back().details = "auto skips them, but stops when over 10 % of a class cannot be used.";
+  flags.push_back(like_train("batch-size", [](Settings& settings, const TrainConfig& checked) {
+    settings.eval.batch_size = *checked.batch_size;
+  }));
+  flags.back().default_text = "64";
+  flags.back().help = "images at a time; no influence on any result";
+  flags.push_back(like_train("workers", [](Settings& settings, const TrainConfig& checked) {
+    settings.eval.workers = checked.workers;
+  }));
+  flags.push_back(like_train("threads", [](Settings& settings, const TrainConfig& checked) {
+    settings.eval.threads = checked.threads;
+  }));
+  flags.push_back(like_train("device", [](Settings& settings, const TrainConfig& checked) {
+    settings.eval.device = checked.device;
+  }));
+  for (Flag& flag : flags) flag.is_essential = true;
+  add_output_flags(flags, "the result as one line of JSON");
+  return flags;
+}
+
+void take_eval_arguments(Settings& settings, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments.size() > 2) {
+    fail_with_hint(ErrorKind::Config, "for example: pounce eval runs/photos-1 photos/",
+                   "eval: expected a model and at most one folder, found {}",
+                   arguments.empty() ? "nothing" : fmt::format("{}", fmt::join(arguments, ", ")));
+  }
+  settings.eval.model = arguments[0];
+  if (arguments.size() > 1) settings.eval.data = arguments[1];
+}
+
+Command eval_command() {
+  return {.name = "eval",
+          .arguments = "MODEL [DIR]",
+          .summary = "measure a trained model on labelled images",
+          .details =
+              "MODEL is a model file, or a run folder (its best model). Without DIR the "
+              "images are those the run was trained on. Images are prepared just as in "
+              "training. Prints accuracy, loss, a row per class and what is confused most.",
+          .examples = {"pounce eval runs/photos-1",
+                       "pounce eval best.safetensors new-photos/ "
+                       "--split all"},
+          .flags = eval_flags(),
+          .take_arguments = take_eval_arguments};
+}
+
+// ---- predict ----
+
+std::vector<Flag> predict_flags() {
+  std::vector<Flag> flags;
+  flags.push_back({.name = "null",
+                   .short_name = '0',
+                   .section = "Data",
+                   .default_text = "off",
+                   .help = "paths on standard input end with NUL, as find -print0 writes them",
+                   .set = [](Settings& settings, const std::string& value) {
+                     settings.nul_separated = parse_switch("null", value);
+                   }});
+  flags.push_back(like_train("batch-size", [](Settings& settings, const TrainConfig& checked) {
+    settings.predict.batch_size = *checked.batch_size;
+  }));
+  flags.back().default_text = "32";
+  flags.back().help = "images at a time; no influence on any result";
+  flags.push_back(like_train("workers", [](Settings& settings, const TrainConfig& checked) {
+    settings.predict.workers = checked.workers;
+  }));
+  flags.push_back(like_train("threads", [](Settings& settings, const TrainConfig& checked) {
+    settings.predict.threads = checked.threads;
+  }));
+  flags.push_back(like_train("device", [](Settings& settings, const TrainConfig& checked) {
+    settings.predict.device = checked.device;
+  }));
+  for (Flag& flag : flags) flag.is_essential = true;
+  add_output_flags(flags, "a JSON object per image, with logits and the best five classes");
+  return flags;
+}
+
+void take_predict_arguments(Settings& settings, const std::vector<std::string>& arguments) {
+  if (arguments.size() < 2) {
+    fail_with_hint(ErrorKind::Config, "for example: pounce predict runs/photos-1 new-photos/",
+                   "predict: expected a model and at least one image or folder, found {}",
+                   arguments.empty() ? "nothing" : arguments[0]);
+  }
+  settings.predict_model = arguments[0];
+  settings.paths.assign(arguments.begin() + 1, arguments.end());
+}
+
+Command predict_command() {
+  return {.name = "predict",
+          .arguments = "MODEL PATH... | -",
+          .summary = "classify images with a trained model",
+          .details =
+              "MODEL is a model file, or a run folder (its best model). Folders are searched "
+              "for images; - reads paths from standard input. Prints path, class and "
+              "probability, separated by tabs. An image that cannot be read costs one line "
+              "on standard error; the others go on, and the exit code is 1.",
+          .examples = {"pounce predict runs/photos-1 new-photos/",
+                       "find . -name '*.jpg' -print0 | pounce predict best.safetensors - -0"},
+          .flags = predict_flags(),
+          .take_arguments = take_predict_arguments};
+}
+
+}  // namespace
+
+std::string Flag::usage() const {
+  std::string text = short_name ? fmt::format("-{}", short_name) : "   ";
+  if (!name.empty()) text += fmt::format("{} --{}", short_name ? "," : "", name);
+  if (!is_switch()) text += " " + value_name;
+  return text;
+}
+
+const Flag* Command::find(std::string_view flag_name) const {
+  for (const Flag& flag : flags) {
+    if (!flag.name.empty() && flag.name == flag_name) return &flag;
+  }
+  return nullptr;
+}
+
+const Flag* Command::find(char short_name) const {
+  for (const Flag& flag : flags) {
+    if (flag.short_name == short_name) return &flag;
+  }
+  return nullptr;
+}
+
+std::span<const Command> commands() {
+  static const std::vector<Command> table = {train_command(), eval_command(), predict_command()};
+  return table;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> config_keys() {
+  std::vector<std::string> keys = {"data"};
+  for (const TrainOption& option : train_options()) keys.emplace_back(option.name);
+  return keys;
+}
+
+void set_config_key(Settings& settings, const std::string& key, const std::string& value) {
+  if (key == "data") {
+    settings.train.data = value;
+  } else {
+    train_option(key).set(settings.train, value);
+  }
+}
+
+}  // namespace pounce::cli

@@ -1,0 +1,145 @@
+#include "cli/foreign_words.h"
+
+#include <optional>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace pounce::cli {
+namespace {
+
+struct Translation {
+  std::string_view foreign;
+  std::string_view flag;    // of Pounce; empty where there is none
+  std::string_view answer;  // where there is none
+};
+
+constexpr Translation kFlagTranslations[] = {
+    {"imgsz", "image-size", ""},
+    {"img", "image-size", ""},
+    {"img-size", "image-size", ""},
+    {"input-size", "image-size", ""},
+    {"batch", "batch-size", ""},
+    {"bs", "batch-size", ""},
+    {"opt", "optimizer", ""},
+    {"lr0", "lr", ""},
+    {"learning-rate", "lr", ""},
+    {"wd", "weight-decay", ""},
+    {"num-workers", "workers", ""},
+    {"num-epochs", "epochs", ""},
+    {"validation-split", "val-fraction", ""},
+    {"val-split", "val-fraction", ""},
+    {"smoothing", "label-smoothing", ""},
+    {"scale", "crop-scale", ""},
+    {"arch", "model", ""},
+    {"project", "out", ""},
+    {"output", "out", ""},
+    {"output-dir", "out", ""},
+    {"gpus", "device", ""},
+    {"crop-pct", "resize-ratio", ""},
+    {"data", "", "the folder of images stands beside the flags: pounce train DIR"},
+    {"data-dir", "", "the folder of images stands beside the flags: pounce train DIR"},
+    {"num-classes", "", "classes are the folders of images; nothing needs to be said"},
+    {"amp", "", "this build computes in fp32; leave the flag out"},
+    {"pretrained", "", "this build starts from random weights; leave the flag out"},
+};
+
+constexpr Translation kCommandTranslations[] = {
+    {"fit", "train", ""},     {"val", "eval", ""},          {"validate", "eval", ""},
+    {"test", "eval", ""},     {"evaluate", "eval", ""},     {"classify", "predict", ""},
+    {"infer", "predict", ""}, {"inference", "predict", ""},
+};
+
+// Without dashes, lower case, underscores as dashes: --num_workers means --num-workers.
+std::string normal_form(std::string_view word) {
+  while (word.starts_with('-')) word.remove_prefix(1);
+  std::string text = to_lower_ascii(word);
+  for (char& c : text) {
+    if (c == '_') c = '-';
+  }
+  return text;
+}
+
+template <size_t N>
+const Translation* find_translation(const Translation (&table)[N], std::string_view word) {
+  for (const Translation& row : table) {
+    if (row.foreign == word) return &row;
+  }
+  return nullptr;
+}
+
+std::string usage_without_short(const Flag& flag) {
+  return flag.is_switch() ? "--" + flag.name : fmt::format("--{} {}", flag.name, flag.value_name);
+}
+
+std::vector<std::string> flag_names(const Command& command) {
+  std::vector<std::string> names;
+  for (const Flag& flag : command.flags) {
+    if (flag.name.empty()) continue;
+    names.push_back(flag.name);
+    if (flag.is_switch() && flag.action == FlagAction::Set) names.push_back("no-" + flag.name);
+  }
+  return names;
+}
+
+// The flag of `command` that a word in `normal_form` stands for; null when there is none.
+const Flag* find_meant_flag(const Command& command, const std::string& word) {
+  if (const Flag* flag = command.find(word)) return flag;
+  const Translation* row = find_translation(kFlagTranslations, word);
+  return row && !row->flag.empty() ? command.find(row->flag) : nullptr;
+}
+
+std::string hint_for_flag(const Command& command, const std::string& written) {
+  std::string word = normal_form(written);
+  if (const Flag* flag = find_meant_flag(command, word)) {
+    return fmt::format("in Pounce it is {}", usage_without_short(*flag));
+  }
+  const Translation* row = find_translation(kFlagTranslations, word);
+  if (row && !row->answer.empty()) return std::string(row->answer);
+  if (std::optional<std::string> close = nearest(word, flag_names(command))) {
+    return fmt::format("did you mean --{}?", *close);
+  }
+  for (const Command& other : commands()) {
+    if (other.name != command.name && other.find(word)) {
+      return fmt::format("it is a flag of pounce {}", other.name);
+    }
+  }
+  return fmt::format("pounce {} -h lists the flags", command.name);
+}
+
+}  // namespace
+
+void fail_unknown_flag(const Command& command, const std::string& written) {
+  fail_with_hint(ErrorKind::Config, hint_for_flag(command, written), "{}: unknown flag {}",
+                 command.name, written);
+}
+
+void fail_unknown_command(const std::string& word) {
+  std::string hint = "pounce -h lists the commands";
+  std::vector<std::string> names;
+  for (const Command& command : commands()) names.push_back(command.name);
+  std::string lower = to_lower_ascii(word);
+  if (const Translation* row = find_translation(kCommandTranslations, lower)) {
+    hint = fmt::format("in Pounce it is pounce {}", row->flag);
+  } else if (std::optional<std::string> close = nearest(lower, names)) {
+    hint = fmt::format("did you mean pounce {}?", *close);
+  } else if (is_directory(word)) {
+    hint = fmt::format("did you mean pounce train {}?", word);
+  }
+  fail_with_hint(ErrorKind::Config, hint, "unknown command {}, expected one of {}", word,
+                 fmt::join(names, ", "));
+}
+
+void refuse_assignment_word(const Command& command, const std::string& word) {
+  size_t equals = word.find('=');
+  if (equals == std::string::npos) return;
+  const Flag* flag = find_meant_flag(command, normal_form(word.substr(0, equals)));
+  if (!flag) return;
+  std::string value = word.substr(equals + 1);
+  fail_with_hint(ErrorKind::Config, fmt::format("write --{} {}", flag->name, value),
+                 "{}: {} is neither a flag nor a folder", command.name, word);
+}
+
+}  // namespace pounce::cli

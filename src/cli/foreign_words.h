@@ -1,0 +1,20 @@
+// Answers to words that Pounce does not know: the nearest word of its own, or the translation of a
+// word of another tool.
+#pragma once
+
+#include <string>
+
+#include "cli/flag_table.h"
+
+namespace pounce::cli {
+
+// Throws Config; `written` with its dashes.
+[[noreturn]] void fail_unknown_flag(const Command& command, const std::string& written);
+
+// Throws Config.
+[[noreturn]] void fail_unknown_command(const std::string& word);
+
+// Throws Config when `word` is a flag in the form of another tool, such as epochs=10.
+void refuse_assignment_word(const Command& command, const std::string& word);
+
+}  // namespace pounce::cli

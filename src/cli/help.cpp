@@ -1,0 +1,111 @@
+#include "cli/help.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+
+namespace pounce::cli {
+namespace {
+
+constexpr int kFlagColumn = 30;  // where the help of a flag begins
+
+// Words of `text` in lines up to `width` columns.
+std::vector<std::string> wrap(std::string_view text, int width) {
+  std::vector<std::string> lines;
+  std::string line;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find(' ', at), text.size());
+    std::string_view word = text.substr(at, end - at);
+    if (!line.empty() && display_width(line) + 1 + display_width(word) > width) {
+      lines.push_back(std::move(line));
+      line.clear();
+    }
+    if (!line.empty()) line += ' ';
+    line += word;
+    at = end + 1;
+  }
+  if (!line.empty()) lines.push_back(std::move(line));
+  return lines;
+}
+
+std::string indented(std::string_view text, int indent) {
+  std::string block;
+  for (const std::string& line : wrap(text, kHelpWidth - indent)) {
+    block += std::string(size_t(indent), ' ') + line + '\n';
+  }
+  return block;
+}
+
+// Flag and help side by side; a long flag has a line of its own.
+std::string flag_line(const Flag& flag) {
+  std::string left = "  " + flag.usage();
+  std::string right = indented(flag.help, kFlagColumn);
+  if (display_width(left) + 1 > kFlagColumn) return left + '\n' + right;
+  return left + right.substr(left.size());
+}
+
+std::string usage_line(const Command& command) {
+  return fmt::format("usage: pounce {} {} [flags]\n", command.name, command.arguments);
+}
+
+std::string examples(const Command& command) {
+  std::string text = "\nExamples\n";
+  for (const std::string& example : command.examples) text += fmt::format("  {}\n", example);
+  return text;
+}
+
+std::string other_flags(const Command& command) {
+  std::string names;
+  for (const Flag& flag : command.flags) {
+    if (flag.is_essential || flag.action != FlagAction::Set) continue;
+    names += fmt::format(" --{}", flag.name);
+  }
+  return names.empty() ? "" : indented("also:" + names, 2);
+}
+
+}  // namespace
+
+std::string program_help() {
+  std::string text =
+      "usage: pounce COMMAND ...\n"
+      "Trains image classifiers on folders of photos.\n\n";
+  for (const Command& command : commands()) {
+    std::string left = fmt::format("  pounce {} {}", command.name, command.arguments);
+    text += pad_right(left, 40) + command.summary + '\n';
+  }
+  text +=
+      "\n"
+      "  pounce COMMAND -h       the flags used most, on one screen\n"
+      "  pounce COMMAND --help   every flag, with defaults\n"
+      "  pounce --version\n";
+  return text;
+}
+
+std::string short_help(const Command& command) {
+  std::string text = usage_line(command) + indented(command.summary, 2) + '\n';
+  for (const Flag& flag : command.flags) {
+    if (flag.is_essential) text += flag_line(flag);
+  }
+  text += other_flags(command);
+  text += fmt::format("\nfor example: {}\nall flags with defaults: pounce {} --help\n",
+                      command.examples.front(), command.name);
+  return text;
+}
+
+std::string full_help(const Command& command) {
+  std::string text = usage_line(command) + '\n' + indented(command.details, 0);
+  std::string section;
+  for (const Flag& flag : command.flags) {
+    if (flag.section != section) text += fmt::format("\n{}\n", section = flag.section);
+    text += flag_line(flag);
+    if (!flag.default_text.empty()) text += indented("default: " + flag.default_text, kFlagColumn);
+    text += indented(flag.details, kFlagColumn);
+  }
+  text += indented("Every switch has a --no- form, such as --no-json.", 0).insert(0, "\n");
+  return text + examples(command);
+}
+
+}  // namespace pounce::cli

@@ -1,0 +1,225 @@
+#include "cli/json_events.h"
+
+#include <optional>
+#include <type_traits>
+
+#include <nlohmann/json.hpp>
+
+#include "pounce/options.h"
+
+namespace pounce::cli {
+namespace {
+
+// Keeps the keys in the order in which they are written here.
+using Json = nlohmann::ordered_json;
+
+// Names of files need not be UTF-8, JSON must be.
+std::string line(const Json& object) {
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+template <typename T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json config_object(const TrainConfig& config) {
+  Json object = {{"data", config.data}};
+  for (const TrainOption& option : train_options()) {
+    std::string value = option.get(config);
+    // Values of options are valid TOML and JSON alike.
+    object[std::string(option.name)] = value.empty() ? Json(nullptr) : Json::parse(value);
+  }
+  return object;
+}
+
+Json to_json(const RunBegin& event) {
+  return {{"type", "run_begin"},
+          {"device", event.device},
+          {"model", event.model},
+          {"parameters", event.parameters},
+          {"classes", event.classes},
+          {"class_images", event.class_images},
+          {"train_images", event.train_images},
+          {"val_images", event.val_images},
+          {"test_images", event.test_images},
+          {"val_is_split_off", event.val_is_split_off},
+          {"skipped", event.skipped},
+          {"updates", event.updates},
+          {"memory", event.memory_bytes},
+          {"run_folder", event.run_folder},
+          {"config", config_object(event.config)}};
+}
+
+Json to_json(const EpochEnd& event) {
+  return {{"type", "epoch"},
+          {"epoch", event.epoch},
+          {"epochs", event.epochs},
+          {"update", event.update},
+          {"train_loss", event.train_loss},
+          {"train_accuracy", event.train_accuracy},
+          {"val_loss", or_null(event.val_loss)},
+          {"val_accuracy", or_null(event.val_accuracy)},
+          {"is_best", event.is_best},
+          {"learning_rate", event.learning_rate},
+          {"seconds", event.seconds},
+          {"seconds_left", event.seconds_left},
+          {"images", event.images},
+          {"images_per_second", event.images_per_second},
+          {"data_wait_fraction", event.data_wait_fraction},
+          {"skipped", event.skipped},
+          {"skipped_updates", event.skipped_updates},
+          {"loss_scale", event.loss_scale},
+          {"planned_bytes", event.planned_bytes},
+          {"allocated_bytes", event.allocated_bytes},
+          {"peak_bytes", event.peak_bytes},
+          {"h2d_bytes", event.h2d_bytes},
+          {"d2h_bytes", event.d2h_bytes}};
+}
+
+Json to_json(const CheckpointSaved& event) {
+  return {{"type", "checkpoint"}, {"path", event.path}};
+}
+
+Json to_json(const WarningIssued& event) {
+  return {{"type", "warning"}, {"message", event.message}};
+}
+
+Json to_json(const NoteIssued& event) {
+  return {{"type", "note"}, {"message", event.message}};
+}
+
+Json to_json(const RunEnd& event) {
+  return {{"type", "run_end"},
+          {"interrupted", event.interrupted},
+          {"best_epoch", event.best_epoch},
+          {"best_val_accuracy", or_null(event.best_val_accuracy)},
+          {"test_accuracy", or_null(event.test_accuracy)},
+          {"train_images", event.train_images},
+          {"skipped", event.skipped},
+          {"model", event.model.empty() ? Json(nullptr) : Json(event.model)},
+          {"run_folder", event.run_folder},
+          {"seconds", event.seconds},
+          {"start_seconds", event.start_seconds}};
+}
+
+Json error_object(const Error& error) {
+  Json object = {{"kind", error_kind_name(error.kind())}, {"message", error.message()}};
+  object["context"] = error.context();
+  object["hint"] = error.hint();
+  return object;
+}
+
+Json class_object(const ClassResult& row) {
+  Json accuracy = row.images ? Json(double(row.correct) / double(row.images)) : Json(nullptr);
+  return {{"class", row.name},
+          {"images", row.images},
+          {"correct", row.correct},
+          {"accuracy", std::move(accuracy)}};
+}
+
+}  // namespace
+
+std::string event_json(const Event& event) {
+  return std::visit(
+      [](const auto& one) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, StepProgress>) {
+          return std::string();
+        } else {
+          return line(to_json(one));
+        }
+      },
+      event);
+}
+
+std::string error_json(const Error& error) {
+  Json object = {{"type", "error"}};
+  object.update(error_object(error));
+  return line(object);
+}
+
+std::string note_json(const std::string& message) {
+  return event_json(NoteIssued{message});
+}
+
+std::string eval_json(const EvalResult& result) {
+  Json classes = Json::array(), skipped = Json::array();
+  for (const ClassResult& row : result.per_class) classes.push_back(class_object(row));
+  for (const SkippedFileInfo& file : result.skipped) {
+    skipped.push_back({{"path", file.path}, {"kind", file.kind}, {"reason", file.reason}});
+  }
+  return line({{"type", "eval"},
+               {"accuracy", result.accuracy},
+               {"top5_accuracy", result.top5_accuracy},
+               {"loss", result.loss},
+               {"images", result.images},
+               {"confusion", result.confusion},
+               {"per_class", std::move(classes)},
+               {"skipped", std::move(skipped)}});
+}
+
+std::string prediction_json(const Prediction& prediction) {
+  Json object = {{"type", "prediction"}, {"path", prediction.path}};
+  if (prediction.error) {
+    object["error"] = error_object(*prediction.error);
+    return line(object);
+  }
+  Json top = Json::array();
+  for (const ScoredClass& one : prediction.top) {
+    top.push_back({{"class", one.name}, {"probability", one.probability}});
+  }
+  object["class"] = prediction.class_name;
+  object["label"] = prediction.label;
+  object["probability"] = prediction.probability;
+  object["logits"] = prediction.logits;
+  object["top"] = std::move(top);
+  return line(object);
+}
+
+std::string dump_json(const EvalRecord& record) {
+  return line({{"path", record.path}, {"label", record.label}, {"logits", record.logits}});
+}
+
+std::span<const JsonEventKeys> json_event_keys() {
+  static const std::vector<JsonEventKeys> table = {
+      {"run_begin",
+       {"device", "model", "parameters", "classes", "class_images", "train_images", "val_images",
+        "test_images", "val_is_split_off", "skipped", "updates", "memory", "run_folder", "config"}},
+      {"epoch",
+       {"epoch",
+        "epochs",
+        "update",
+        "train_loss",
+        "train_accuracy",
+        "val_loss",
+        "val_accuracy",
+        "is_best",
+        "learning_rate",
+        "seconds",
+        "seconds_left",
+        "images",
+        "images_per_second",
+        "data_wait_fraction",
+        "skipped",
+        "skipped_updates",
+        "loss_scale",
+        "planned_bytes",
+        "allocated_bytes",
+        "peak_bytes",
+        "h2d_bytes",
+        "d2h_bytes"}},
+      {"checkpoint", {"path"}},
+      {"warning", {"message"}},
+      {"note", {"message"}},
+      {"run_end",
+       {"interrupted", "best_epoch", "best_val_accuracy", "test_accuracy", "train_images",
+        "skipped", "model", "run_folder", "seconds", "start_seconds"}},
+      {"error", {"kind", "message", "context", "hint"}},
+      {"eval",
+       {"accuracy", "top5_accuracy", "loss", "images", "confusion", "per_class", "skipped"}},
+      {"prediction", {"path", "class", "label", "probability", "logits", "top", "error"}},
+  };
+  return table;
+}
+
+}  // namespace pounce::cli

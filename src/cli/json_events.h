@@ -1,0 +1,31 @@
+// What --json prints: one object a line, each with `type`. Also the lines of eval --dump.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "pounce/error.h"
+#include "pounce/evaluate.h"
+#include "pounce/predict.h"
+#include "pounce/train.h"
+
+namespace pounce::cli {
+
+// Without a line feed. Empty for StepProgress, which is for displays only.
+std::string event_json(const Event& event);
+std::string error_json(const Error& error);
+std::string note_json(const std::string& message);
+std::string eval_json(const EvalResult& result);
+std::string prediction_json(const Prediction& prediction);
+// {path, label, logits}: every logit in digits that read back to the same float.
+std::string dump_json(const EvalRecord& record);
+
+// The documented keys of each type, `type` itself left out; a test compares them with the objects.
+struct JsonEventKeys {
+  std::string type;
+  std::vector<std::string> keys;
+};
+std::span<const JsonEventKeys> json_event_keys();
+
+}  // namespace pounce::cli

@@ -1,0 +1,224 @@
+#include "cli/terminal_view.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "pounce/options.h"
+
+namespace pounce::cli {
+namespace {
+
+constexpr double kSecondsBetweenDraws = 1.0 / 6;
+constexpr size_t kClassesNamed = 8;
+
+std::string percent(double fraction) {
+  return fmt::format("{:.1f}%", 100 * fraction);
+}
+
+std::string measures(const char* name, double loss, double accuracy) {
+  return fmt::format("  {} {:.3f} {}", name, loss, percent(accuracy));
+}
+
+std::string speed(double images_per_second) {
+  return fmt::format("  {:.{}f} img/s", images_per_second, images_per_second < 10 ? 1 : 0);
+}
+
+std::string epoch_of(int epoch, int epochs) {
+  std::string total = fmt::format("{}", epochs);
+  return fmt::format("epoch {:>{}}/{}", epoch, total.size(), total);
+}
+
+// "1.2 of 1.3 GB"; both units are named where they differ.
+std::string memory_of(int64_t used, int64_t planned) {
+  std::string left = human_bytes(used), right = human_bytes(planned);
+  size_t left_unit = left.rfind(' '), right_unit = right.rfind(' ');
+  if (left.substr(left_unit) == right.substr(right_unit)) left.resize(left_unit);
+  return fmt::format("{} of {}", left, right);
+}
+
+std::string class_list(const RunBegin& run) {
+  std::vector<std::string> classes;
+  for (size_t i = 0; i < run.classes.size(); ++i) {
+    std::string count = i < run.class_images.size() ? " " + group_digits(run.class_images[i]) : "";
+    classes.push_back(run.classes[i] + count);
+  }
+  return list_some(classes, kClassesNamed);
+}
+
+std::string data_line(const RunBegin& run) {
+  int64_t images = std::accumulate(run.class_images.begin(), run.class_images.end(), int64_t(0));
+  std::string text = fmt::format(
+      "{}: {}, {} ({})", base_name(run.config.data), count_of(images, "image", "images"),
+      count_of(int64_t(run.classes.size()), "class", "classes"), class_list(run));
+  if (run.skipped > 0) {
+    text += fmt::format("; {} skipped: {}", count_of(run.skipped, "file", "files"),
+                        join_path(run.run_folder, "skipped.tsv"));
+  }
+  return text;
+}
+
+std::string split_line(const RunBegin& run) {
+  if (run.val_is_split_off) {
+    return fmt::format("no val folder: {} held back for validation",
+                       count_of(run.val_images, "image", "images"));
+  }
+  std::string text = fmt::format("{} for training", count_of(run.train_images, "image", "images"));
+  text += run.val_images > 0 ? fmt::format(", {} for validation", group_digits(run.val_images))
+                             : ", none for validation: the last model is the best";
+  if (run.test_images > 0) text += fmt::format(", {} for the test", group_digits(run.test_images));
+  return text;
+}
+
+std::string model_line(const RunBegin& run) {
+  return fmt::format("{}, {} px, random weights, {}, memory {} planned", run.model,
+                     run.config.image_size.value_or(0),
+                     count_of(run.config.epochs.value_or(0), "epoch", "epochs"),
+                     human_bytes(run.memory_bytes));
+}
+
+std::string value_of(const TrainConfig& config, std::string_view name) {
+  for (const TrainOption& option : train_options()) {
+    if (option.name != name) continue;
+    std::string value = option.get(config);
+    value.erase(std::remove(value.begin(), value.end(), '"'), value.end());
+    return value;
+  }
+  return "";
+}
+
+// The values that were chosen for this run, in one line.
+std::string settings_line(const TrainConfig& config) {
+  std::string text = fmt::format("batch {}, {}, lr {:.3g}, weight decay {:.3g}",
+                                 config.batch_size.value_or(0), value_of(config, "optimizer"),
+                                 config.learning_rate.value_or(0), config.weight_decay.value_or(0));
+  if (config.optimizer == OptimizerKind::Sgd) {
+    text += fmt::format(", momentum {}{}", config.momentum, config.nesterov ? " (Nesterov)" : "");
+  }
+  text += fmt::format(", warm-up {}, crop scale {}-{}, hflip {}", config.warmup_epochs,
+                      config.crop_scale_min, config.crop_scale_max, config.hflip);
+  if (config.vflip > 0) text += fmt::format(", vflip {}", config.vflip);
+  if (config.label_smoothing > 0) {
+    text += fmt::format(", label smoothing {}", config.label_smoothing);
+  }
+  return text + fmt::format(", seed {}", config.seed);
+}
+
+std::string bar(double fraction, int width) {
+  int filled = std::clamp(int(fraction * width), 0, width);
+  return fmt::format("  [{}{}]", std::string(size_t(filled), '='),
+                     std::string(size_t(width - filled), ' '));
+}
+
+}  // namespace
+
+std::string progress_line(const StepProgress& progress, int width) {
+  std::string line = epoch_of(progress.epoch, progress.epochs);
+  std::string counts =
+      fmt::format("  {}{}/{}", progress.validating ? "validating " : "",
+                  group_digits(progress.images), group_digits(progress.images_total));
+  std::string left =
+      progress.seconds_left > 0 ? "  " + human_duration(progress.seconds_left) + " left" : "";
+  std::string rate = progress.images_per_second > 0 ? speed(progress.images_per_second) : "";
+  std::string values = progress.images > 0 ? measures(progress.validating ? "val" : "train",
+                                                      progress.loss, progress.accuracy)
+                                           : "";
+  // Chosen in order of importance, printed in order of reading.
+  int room = width - display_width(line);
+  for (std::string* part : {&counts, &left, &values, &rate}) {
+    int needed = display_width(*part);
+    if (needed > room) part->clear();
+    room -= display_width(*part);
+  }
+  constexpr int kFrame = 4, kLeastBar = 8, kMostBar = 24;
+  std::string picture;
+  if (room >= kFrame + kLeastBar && progress.images_total > 0) {
+    picture = bar(double(progress.images) / double(progress.images_total),
+                  std::min(room - kFrame, kMostBar));
+  }
+  return truncate_to_width(line + picture + counts + values + rate + left, width);
+}
+
+std::string epoch_line(const EpochEnd& epoch) {
+  std::string text = epoch_of(epoch.epoch, epoch.epochs);
+  text += measures("train", epoch.train_loss, epoch.train_accuracy);
+  if (epoch.val_accuracy) {
+    text += measures("val", epoch.val_loss.value_or(0), *epoch.val_accuracy);
+    text += epoch.is_best ? " best" : "     ";
+  }
+  text += speed(epoch.images_per_second);
+  text += fmt::format("  data wait {:.0f}%", 100 * epoch.data_wait_fraction);
+  text += "  memory " + memory_of(epoch.allocated_bytes, epoch.planned_bytes);
+  if (epoch.seconds_left > 0) text += "  " + human_duration(epoch.seconds_left) + " left";
+  return text;
+}
+
+TerminalView::TerminalView(ViewOptions options, Output& output)
+    : options_(std::move(options)), output_(output) {}
+
+void TerminalView::handle(const Event& event) {
+  if (options_.quiet) return;
+  std::visit([this](const auto& one) { show(one); }, event);
+}
+
+void TerminalView::show(const RunBegin& event) {
+  output_.message(data_line(event));
+  output_.message(split_line(event));
+  output_.message("device: " + event.device);
+  output_.message(model_line(event));
+  output_.message(settings_line(event.config));
+  if (!options_.verbose) return;
+  output_.message(fmt::format("{} parameters, {} updates, results in {}",
+                              group_digits(event.parameters), group_digits(event.updates),
+                              event.run_folder));
+}
+
+void TerminalView::show(const StepProgress& event) {
+  if (options_.progress != ProgressMode::Bar) return;
+  double now = options_.clock();
+  if (last_drawn_ >= 0 && now - last_drawn_ < kSecondsBetweenDraws) return;
+  last_drawn_ = now;
+  // The last column stays free: some terminals wrap as soon as it is filled.
+  output_.progress(progress_line(event, options_.width() - 1));
+}
+
+void TerminalView::show(const EpochEnd& event) {
+  if (options_.progress == ProgressMode::None) return;
+  output_.message(epoch_line(event));
+  if (!options_.verbose) return;
+  output_.message(fmt::format(
+      "  update {}, lr {:.3g}, {} in {}, {} skipped, process peak {}", group_digits(event.update),
+      event.learning_rate, count_of(event.images, "image", "images"), human_duration(event.seconds),
+      event.skipped, human_bytes(event.peak_bytes)));
+}
+
+void TerminalView::show(const CheckpointSaved& event) {
+  if (options_.verbose) output_.message("  saved " + event.path);
+}
+
+void TerminalView::show(const WarningIssued& event) {
+  output_.message(fmt::format("{} {}", output_.paint(Style::Warning, "warning:"), event.message));
+}
+
+void TerminalView::show(const NoteIssued& event) {
+  output_.message(fmt::format("{} {}", output_.paint(Style::Note, "note:"), event.message));
+}
+
+void TerminalView::show(const RunEnd& event) {
+  std::string text = fmt::format("{} after {}", event.interrupted ? "stopped" : "done",
+                                 human_duration(event.seconds));
+  if (event.best_val_accuracy) {
+    text += fmt::format(": best epoch {}, validation accuracy {}", event.best_epoch,
+                        percent(*event.best_val_accuracy));
+  }
+  if (event.test_accuracy) text += ", test accuracy " + percent(*event.test_accuracy);
+  if (event.model.empty()) text += "; no epoch was completed, so there is no model";
+  output_.message(output_.paint(Style::Strong, text));
+}
+
+}  // namespace pounce::cli

@@ -1,0 +1,131 @@
+// The objects of --json: their keys are the documented ones, their numbers read back.
+#include "cli/json_events.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "pounce/options.h"
+
+namespace pounce::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// Every key of `line` is documented for its type and the other way round, but for `absent` ones.
+Json expect_documented(const std::string& line, const std::vector<std::string>& absent = {}) {
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  Json object = Json::parse(line);
+  std::vector<std::string> found, expected;
+  for (const auto& [key, value] : object.items()) found.push_back(key);
+  EXPECT_EQ(found.at(0), "type");
+  found.erase(found.begin());
+  for (const JsonEventKeys& row : json_event_keys()) {
+    if (row.type == object["type"]) expected = row.keys;
+  }
+  for (const std::string& key : absent) std::erase(expected, key);
+  EXPECT_EQ(found, expected);
+  return object;
+}
+
+TEST(Json, RunBeginHoldsTheConfiguration) {
+  RunBegin event;
+  event.model = "cnn";
+  event.classes = {"猫", "dog"};
+  event.memory_bytes = int64_t(5) << 32;
+  event.config.data = "photos";
+  event.config.epochs = 3;
+  Json object = expect_documented(event_json(event));
+  EXPECT_EQ(object["classes"], (Json{"猫", "dog"}));
+  EXPECT_EQ(object["memory"], int64_t(5) << 32);
+  EXPECT_EQ(object["config"]["data"], "photos");
+  EXPECT_EQ(object["config"]["epochs"], 3);
+  EXPECT_EQ(object["config"]["crop-scale"], (Json{0.35, 1.0}));
+  EXPECT_EQ(object["config"]["nesterov"], false);
+  EXPECT_TRUE(object["config"]["lr"].is_null());
+  EXPECT_EQ(object["config"].size(), train_options().size() + 1);
+}
+
+TEST(Json, EpochsWithoutValidationHaveNulls) {
+  EpochEnd event;
+  event.epoch = 2;
+  event.train_loss = std::numeric_limits<double>::quiet_NaN();
+  Json object = expect_documented(event_json(event));
+  EXPECT_EQ(object["epoch"], 2);
+  EXPECT_TRUE(object["val_loss"].is_null());
+  EXPECT_TRUE(object["train_loss"].is_null());
+  event.val_accuracy = 0.5;
+  EXPECT_EQ(Json::parse(event_json(event))["val_accuracy"], 0.5);
+}
+
+TEST(Json, OtherEvents) {
+  expect_documented(event_json(CheckpointSaved{"runs/a/last.safetensors"}));
+  expect_documented(event_json(WarningIssued{"w"}));
+  expect_documented(note_json("n"));
+  Json end = expect_documented(event_json(RunEnd{}));
+  EXPECT_TRUE(end["model"].is_null());
+  EXPECT_TRUE(end["best_val_accuracy"].is_null());
+  EXPECT_EQ(event_json(StepProgress{}), "");
+}
+
+TEST(Json, Errors) {
+  Error error(ErrorKind::BadData, "found x, expected y", "do z");
+  error.add_context("while reading m");
+  Json object = expect_documented(error_json(error));
+  EXPECT_EQ(object["kind"], "bad_data");
+  EXPECT_EQ(object["message"], "found x, expected y");
+  EXPECT_EQ(object["context"], (Json::array({"while reading m"})));
+  EXPECT_EQ(object["hint"], "do z");
+}
+
+TEST(Json, NamesThatAreNotUtf8StayReadable) {
+  Json object = Json::parse(note_json("bad\xff.jpg"));
+  EXPECT_EQ(object["message"], "bad\uFFFD.jpg");
+}
+
+TEST(Json, Evaluation) {
+  EvalResult result;
+  result.accuracy = 0.75;
+  result.confusion = {{2, 1}, {0, 1}};
+  result.per_class = {{"a", 3, 2}, {"b", 1, 1}, {"none", 0, 0}};
+  result.skipped = {{"a/x.jpg", "damaged", "cut off"}};
+  Json object = expect_documented(eval_json(result));
+  EXPECT_EQ(object["confusion"], Json::parse("[[2,1],[0,1]]"));
+  EXPECT_EQ(object["per_class"][0]["class"], "a");
+  EXPECT_EQ(object["per_class"][0]["correct"], 2);
+  EXPECT_TRUE(object["per_class"][2]["accuracy"].is_null());
+  EXPECT_EQ(object["skipped"][0]["kind"], "damaged");
+}
+
+TEST(Json, Predictions) {
+  Prediction prediction;
+  prediction.path = "a.jpg";
+  prediction.class_name = "cat";
+  prediction.top = {{"cat", 0.9}, {"dog", 0.1}};
+  Json object = expect_documented(prediction_json(prediction), {"error"});
+  EXPECT_EQ(object["top"][1]["class"], "dog");
+  prediction.error = Error(ErrorKind::Io, "cannot read a.jpg");
+  object = expect_documented(prediction_json(prediction),
+                             {"class", "label", "probability", "logits", "top"});
+  EXPECT_EQ(object["error"]["kind"], "io");
+}
+
+TEST(Json, LogitsReadBackToTheSameFloat) {
+  const std::vector<float> logits = {0.1F, -1.0F / 3, 1e-40F, 3.4e38F, 16777217.0F, -0.0F};
+  Json object = Json::parse(dump_json({"a/b.png", 1, logits}));
+  EXPECT_EQ(object["label"], 1);
+  EXPECT_EQ(object["path"], "a/b.png");
+  for (size_t i = 0; i < logits.size(); ++i) {
+    float read = float(object["logits"][i].get<double>());
+    EXPECT_EQ(read, logits[i]);
+    EXPECT_EQ(std::signbit(read), std::signbit(logits[i]));
+  }
+}
+
+}  // namespace
+}  // namespace pounce::cli
