@@ -145,8 +145,11 @@ std::string class_suggested_by(std::string_view name) {
     fail_with_hint(ErrorKind::Config, fmt::format("unpack it first: {}", unpack_command(archive)),
                    "{} holds no images, but the archive {}", path, listing.archives.front());
   }
-  fail_with_hint(ErrorKind::Config, kExpectedForm, "{} holds no class folders and no images{}",
-                 path, listing.ignored.empty() ? ": it is empty" : "");
+  bool has_folders = !listing.folders.empty();
+  bool is_empty = !has_folders && listing.ignored.empty();
+  fail_with_hint(ErrorKind::Config, kExpectedForm, "{} holds no {}{}", path,
+                 has_folders ? "images" : "class folders and no images",
+                 is_empty ? ": it is empty" : "");
 }
 
 void set_split(std::string& slot, const std::string& folder, const std::string& path) {
