@@ -142,6 +142,8 @@ void make_directories(const std::string& path) {
   if (parent != path && parent != ".") make_directories(parent);
   if (::mkdir(path.c_str(), 0777) == 0) return;
   int error_number = errno;
+  // A file is in the way.
+  if (error_number == EEXIST) error_number = ENOTDIR;
   if (!is_directory(path)) fail_create(path, error_number);
 }
 

@@ -15,7 +15,7 @@ namespace pounce::cli {
 namespace {
 
 constexpr double kSecondsBetweenDraws = 1.0 / 6;
-constexpr size_t kClassesNamed = 8;
+constexpr size_t kClassesNamed = 10;
 
 std::string percent(double fraction) {
   return fmt::format("{:.1f}%", 100 * fraction);

@@ -1,0 +1,284 @@
+// The program from outside: exit codes, streams, bad input, signals, pipes.
+#include "cli/process.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+
+namespace pounce::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+// A folder with a small data set of two classes, digits/0 and digits/1.
+class SmallDigits : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : {"0", "1"}) {
+      fs::create_directories(work_.path("digits/") + name);
+      int copied = 0;
+      std::vector<fs::path> files;
+      for (const auto& entry : fs::directory_iterator(source() + name)) files.push_back(entry);
+      std::sort(files.begin(), files.end());
+      for (const fs::path& file : files) {
+        if (++copied > 40) break;
+        fs::copy_file(file, fs::path(work_.path("digits")) / name / file.filename());
+      }
+    }
+  }
+
+  static std::string source() { return POUNCE_SOURCE_DIR "/samples/digits/"; }
+
+  Outcome run(const std::vector<std::string>& words) const {
+    return run_pounce(words, work_.root());
+  }
+
+  // A short training; the path of its model.
+  std::string train(std::vector<std::string> more = {}) const {
+    std::vector<std::string> words = {"train", "digits",    "--model", "cnn",      "--image-size",
+                                      "16",    "--threads", "1",       "--epochs", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    Outcome outcome = run(words);
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+    return outcome.last_line();
+  }
+
+  // Files that were never given their final name.
+  std::vector<std::string> unfinished_files() const {
+    std::vector<std::string> found;
+    for (const auto& entry : fs::recursive_directory_iterator(work_.root())) {
+      std::string name = entry.path().filename();
+      if (name.find(".tmp") != std::string::npos) found.push_back(entry.path());
+    }
+    return found;
+  }
+
+  TemporaryFolder work_;
+};
+
+TEST(Process, Version) {
+  Outcome outcome = run_pounce({"--version"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.out, "pounce " POUNCE_VERSION "\n");
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST(Process, NoArgumentsAreWrongUsage) {
+  Outcome outcome = run_pounce({});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, StartsWith("usage: pounce"));
+}
+
+TEST(Process, HelpGoesToStandardOutput) {
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"-h"}, {"--help"}, {"help"}, {"help", "train"}, {"train", "-h"}, {"eval", "--help"}}) {
+    Outcome outcome = run_pounce(words);
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_THAT(outcome.out, HasSubstr("usage: pounce"));
+    EXPECT_EQ(outcome.err, "");
+  }
+}
+
+TEST(Process, UnknownCommand) {
+  Outcome outcome = run_pounce({"trian", "photos"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, StartsWith("pounce: error: unknown command trian"));
+  EXPECT_THAT(outcome.err, HasSubstr("hint: did you mean pounce train?"));
+}
+
+TEST(Process, ATypoFailsBeforeAnythingIsTouched) {
+  double fastest = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    Outcome outcome = run_pounce({"train", "/nonexistent", "--epoch", "3"});
+    EXPECT_EQ(outcome.exit_code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("did you mean --epochs?"));
+    fastest = std::min(fastest, outcome.seconds);
+  }
+  EXPECT_LT(fastest, 0.1);
+}
+
+TEST(Process, ErrorsAreJsonToo) {
+  Outcome outcome = run_pounce({"train", "x", "--lr", "nan", "--json"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  auto object = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(object["type"], "error");
+  EXPECT_EQ(object["kind"], "config");
+  EXPECT_THAT(outcome.err, StartsWith("pounce: error: --lr nan"));
+}
+
+TEST(Process, ADeviceThatIsNotServed) {
+  EXPECT_EQ(run_pounce({"train", "x", "--device", "cuda"}).exit_code, 1);
+  EXPECT_EQ(run_pounce({"train", "x", "--device", "mps"}).exit_code, 2);
+}
+
+TEST(Process, AFullDeviceIsAnError) {
+  Outcome outcome = run_shell("\"$POUNCE\" --version > /dev/full");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("no space left"));
+}
+
+TEST(Process, ColorsAreForTerminals) {
+  EXPECT_THAT(run_pounce({"x"}).err, testing::Not(HasSubstr("\x1b")));
+  EXPECT_THAT(run_pounce({"train", "--color=always", "--x"}).err, HasSubstr("\x1b[1;31m"));
+}
+
+TEST_F(SmallDigits, FoldersThatCannotBeTrainedOn) {
+  fs::create_directories(work_.path("empty"));
+  fs::create_directories(work_.path("one/cat"));
+  fs::copy_file(source() + "0/0000.png", work_.path("one/cat/a.png"));
+  write_file(work_.path("file"), "x");
+  const std::pair<const char*, const char*> cases[] = {
+      {"missing", "missing"}, {"empty", "empty"}, {"one", "1 class (cat)"}, {"file", "file"}};
+  for (const auto& [folder, said] : cases) {
+    SCOPED_TRACE(folder);
+    Outcome outcome = run({"train", folder});
+    EXPECT_EQ(outcome.exit_code, 2) << outcome.err;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, StartsWith("pounce: error: "));
+    EXPECT_THAT(outcome.err, HasSubstr(said));
+    EXPECT_FALSE(fs::exists(work_.path("runs")));
+  }
+}
+
+TEST_F(SmallDigits, OutputThatCannotBeWritten) {
+  write_file(work_.path("file"), "x");
+  for (const char* out : {"file", "file/below", "digits/inside", "/proc/nowhere"}) {
+    SCOPED_TRACE(out);
+    Outcome outcome = run({"train", "digits", "--model", "cnn", "--epochs", "1", "--out", out});
+    EXPECT_TRUE(outcome.exit_code == 1 || outcome.exit_code == 2) << outcome.exit_code;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, StartsWith("pounce: error: "));
+    // The part of the path that is in the way.
+    EXPECT_THAT(outcome.err, HasSubstr(std::string(out).substr(0, 4)));
+  }
+  EXPECT_FALSE(fs::exists(work_.path("digits/inside")));
+}
+
+TEST_F(SmallDigits, TrainEvaluatePredict) {
+  std::string model = train({"--out", "run"});
+  EXPECT_EQ(model, "run/best.safetensors");
+  Outcome eval = run({"eval", "run", "--dump", "dump.jsonl"});
+  EXPECT_EQ(eval.exit_code, 0) << eval.err;
+  EXPECT_THAT(eval.out, StartsWith("accuracy"));
+  EXPECT_TRUE(fs::exists(work_.path("dump.jsonl")));
+  Outcome json = run({"eval", model, "digits", "--split", "all", "--json"});
+  EXPECT_EQ(json.exit_code, 0) << json.err;
+  auto object = nlohmann::json::parse(json.last_line());
+  EXPECT_EQ(object["type"], "eval");
+  EXPECT_EQ(object["images"], 80);
+
+  write_file(work_.path("bad.png"), "no picture");
+  Outcome predict =
+      run({"predict", "run", "digits/0/0000.png", "bad.png", "missing.png", "digits/1"});
+  EXPECT_EQ(predict.exit_code, 1);
+  EXPECT_THAT(predict.out, StartsWith("digits/0/0000.png\t"));
+  EXPECT_EQ(std::count(predict.out.begin(), predict.out.end(), '\n'), 41);
+  EXPECT_EQ(std::count(predict.err.begin(), predict.err.end(), '\n'), 2) << predict.err;
+  EXPECT_THAT(predict.err, HasSubstr("bad.png"));
+  EXPECT_THAT(predict.err, HasSubstr("missing.png"));
+  EXPECT_THAT(unfinished_files(), IsEmpty());
+}
+
+TEST_F(SmallDigits, PathsFromStandardInput) {
+  std::string model = work_.path(train({"--out", "run"}));
+  std::string find = "cd '" + work_.root() + "' && find digits/0 -name '*.png' ";
+  Outcome lines = run_shell(find + "| \"$POUNCE\" predict '" + model + "' -");
+  EXPECT_EQ(lines.exit_code, 0) << lines.out;
+  Outcome nuls = run_shell(find + "-print0 | \"$POUNCE\" predict '" + model + "' - -0");
+  EXPECT_EQ(std::count(lines.out.begin(), lines.out.end(), '\n'), 40);
+  EXPECT_EQ(lines.out, nuls.out);
+}
+
+TEST_F(SmallDigits, AReaderThatLeavesIsNoError) {
+  std::string model = work_.path(train({"--out", "run"}));
+  // The exit code of predict, not of head, is printed to the shell's own output.
+  Outcome outcome = run_shell("cd '" + work_.root() + "' && { \"$POUNCE\" predict '" + model +
+                              "' digits digits digits digits; echo \"code $?\" >&2; } | head -1");
+  EXPECT_THAT(outcome.out, HasSubstr("digits/0/0000.png\t"));
+  EXPECT_THAT(outcome.out, HasSubstr("code 0\n"));
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2) << outcome.out;
+}
+
+TEST_F(SmallDigits, ModelsThatAreNone) {
+  std::string model = work_.path(train({"--out", "run"}));
+  auto content = read_file(model);
+  ASSERT_TRUE(content);
+  std::vector<uint8_t> half(content->begin(), content->begin() + long(content->size() / 2));
+  write_file(work_.path("half.safetensors"), std::span<const uint8_t>(half));
+  write_file(work_.path("foreign.pth"), "PK\x03\x04 something else");
+  write_file(work_.path("none.safetensors"), "");
+  for (const char* name : {"half.safetensors", "foreign.pth", "none.safetensors", "missing"}) {
+    for (const char* command : {"predict", "eval"}) {
+      SCOPED_TRACE(std::string(command) + " " + name);
+      Outcome outcome = run({command, name, "digits"});
+      EXPECT_TRUE(outcome.exit_code == 1 || outcome.exit_code == 2) << outcome.exit_code;
+      EXPECT_EQ(outcome.out, "");
+      EXPECT_THAT(outcome.err, StartsWith("pounce: error: "));
+      EXPECT_THAT(outcome.err, HasSubstr(name));
+    }
+  }
+}
+
+TEST_F(SmallDigits, JsonIsAllThereIsOnStandardOutput) {
+  Outcome outcome = run({"train", "digits", "--model", "cnn", "--image-size", "16", "--epochs", "2",
+                         "--threads", "1", "--json", "--out", "run"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  std::vector<std::string> types;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    types.push_back(nlohmann::json::parse(line)["type"]);
+  }
+  EXPECT_EQ(types.front(), "run_begin");
+  EXPECT_EQ(types.back(), "run_end");
+  EXPECT_EQ(std::count(types.begin(), types.end(), "epoch"), 2);
+}
+
+TEST_F(SmallDigits, QuietLeavesThePathOfTheModel) {
+  Outcome outcome = run({"train", "digits", "--model", "cnn", "--image-size", "16", "--epochs", "1",
+                         "-q", "--out", "run"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.out, "run/best.safetensors\n");
+  EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(SmallDigits, AConfigFileRepeatsTheRunToTheByte) {
+  std::string first = train({"--out", "run", "--seed", "5", "--hflip", "0"});
+  Outcome again = run({"train", "--config", "run/config.toml", "--out", "again"});
+  EXPECT_EQ(again.exit_code, 0) << again.err;
+  EXPECT_EQ(*read_file(work_.path(first)), *read_file(work_.path(again.last_line())));
+}
+
+TEST_F(SmallDigits, SignalsStopCleanly) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    SCOPED_TRACE(signal);
+    std::string out = signal == SIGINT ? "int" : "term";
+    Process process({"train", "digits", "--model", "cnn", "--image-size", "32", "--epochs",
+                     "100000", "--out", out},
+                    work_.root());
+    ASSERT_TRUE(process.wait_for("epoch      2/100000")) << process.finish().err;
+    process.send(signal);
+    Outcome outcome = process.finish();
+    EXPECT_EQ(outcome.exit_code, 128 + signal);
+    EXPECT_THAT(outcome.err, HasSubstr("stopping after the current step"));
+    EXPECT_EQ(outcome.last_line(), out + "/best.safetensors");
+    EXPECT_TRUE(fs::exists(work_.path(out + "/best.safetensors")));
+    EXPECT_THAT(unfinished_files(), IsEmpty());
+    EXPECT_EQ(run({"predict", out, "digits/0/0000.png"}).exit_code, 0);
+  }
+}
+
+}  // namespace
+}  // namespace pounce::cli
