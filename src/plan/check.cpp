@@ -85,18 +85,53 @@ size_t arena_bytes(const Plan& plan, Arena arena) {
   return 0;
 }
 
-}  // namespace
-
-void check_plan(const Graph& graph, const LoweredGraph& lowered, const Plan& plan) {
-  std::vector<Use> uses = collect_uses(graph, plan);
+void check_extents(const Graph& graph, const LoweredGraph& lowered, const Plan& plan,
+                   const std::vector<Use>& uses) {
   for (const Use& use : uses) {
-    if (use.where.offset + use.where.bytes > arena_bytes(plan, use.where.arena) ||
-        use.where.offset % kPlacementAlignment != 0 ||
-        (use.value >= 0 && use.where.bytes != size_t(graph.type(Value{use.value}).bytes()))) {
+    size_t needed = use.value >= 0 ? size_t(graph.type(Value{use.value}).bytes())
+                                   : lowered.nodes[size_t(use.first)].workspace_bytes;
+    if (use.where.bytes != needed || use.where.offset % kPlacementAlignment != 0 ||
+        use.where.offset + use.where.bytes > arena_bytes(plan, use.where.arena)) {
       fail(ErrorKind::Internal, "plan: {} lies outside its arena or has the wrong size",
            describe(graph, use));
     }
   }
+  for (size_t i = 0; i < lowered.nodes.size(); ++i) {
+    if (plan.workspaces.at(i).bytes != lowered.nodes[i].workspace_bytes) {
+      fail(ErrorKind::Internal, "plan: {} has a workspace of {} bytes, it needs {}",
+           graph.describe(graph.nodes()[i]), plan.workspaces[i].bytes,
+           lowered.nodes[i].workspace_bytes);
+    }
+  }
+}
+
+void check_stores(const Graph& graph, const Plan& plan) {
+  for (const Store& store : graph.stores()) {
+    if (plan.values[size_t(store.value.id)] == plan.values[size_t(store.variable.id)]) continue;
+    fail(ErrorKind::Internal, "plan: %{} does not lie in the variable \"{}\" it is stored to",
+         store.value.id, graph.nodes()[size_t(graph.producer(store.variable))].name);
+  }
+}
+
+// Memory called free after a node may hold nothing that is needed later.
+void check_released(const Graph& graph, const Plan& plan, const std::vector<Use>& uses) {
+  for (int i = 0; i < int(plan.released.size()); ++i) {
+    for (const Placement& free : plan.released[size_t(i)]) {
+      for (const Use& use : uses) {
+        if (use.first > i || use.last <= i || !overlap_in_memory(use.where, free)) continue;
+        fail(ErrorKind::Internal, "plan: {} is alive after node {}, which frees its memory",
+             describe(graph, use), i);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void check_plan(const Graph& graph, const LoweredGraph& lowered, const Plan& plan) {
+  std::vector<Use> uses = collect_uses(graph, plan);
+  check_extents(graph, lowered, plan, uses);
+  check_stores(graph, plan);
   for (size_t i = 0; i < uses.size(); ++i) {
     for (size_t j = i + 1; j < uses.size(); ++j) {
       const Use& earlier = uses[i].first <= uses[j].first ? uses[i] : uses[j];
@@ -107,6 +142,7 @@ void check_plan(const Graph& graph, const LoweredGraph& lowered, const Plan& pla
            describe(graph, earlier), describe(graph, later), later.first);
     }
   }
+  check_released(graph, plan, uses);
 }
 
 }  // namespace pounce

@@ -66,8 +66,8 @@ Plan plan_memory(const Graph& graph, const LoweredGraph& lowered, const Variable
                  const PlanOptions& options = {});
 
 // An independent check that shares no code with the planner: no two buffers that are alive at the
-// same node overlap, unless one was allowed to be written over the other. Throws Internal naming
-// both.
+// same node overlap, unless one was allowed to be written over the other; stored values lie in
+// their variables; what is released is needed no more. Throws Internal naming what breaks a rule.
 void check_plan(const Graph& graph, const LoweredGraph& lowered, const Plan& plan);
 
 // Table for people: totals, peak, lower bound, what is alive at the peak.
