@@ -92,7 +92,7 @@ class Planner {
     }
     fix(store.value, placement(store.variable));
     taken_from_[store.variable.id] = graph_.producer(store.value);
-    place_sources(store.variable, store.value);
+    if (options_.reuse) place_sources(store.variable, store.value);
   }
 
   // A chain of in-place nodes that ends in a store runs in the variable's place from its start: a
