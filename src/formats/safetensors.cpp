@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
-#include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -49,9 +49,19 @@ Json parse_header(std::span<const uint8_t> bytes, size_t& data_begin) {
     reject(fmt::format("its header says it has {} bytes, the file has {}", length, bytes.size()));
   }
   data_begin = kLengthBytes + size_t(length);
+  std::set<std::string> names;
+  std::string twice;
+  auto watch_names = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (depth == 1 && event == Json::parse_event_t::key &&
+        !names.insert(parsed.get<std::string>()).second) {
+      twice = parsed.get<std::string>();
+    }
+    return true;
+  };
   Json header = Json::parse(bytes.begin() + kLengthBytes, bytes.begin() + int64_t(data_begin),
-                            nullptr, /*allow_exceptions=*/false);
+                            watch_names, /*allow_exceptions=*/false);
   if (!header.is_object()) reject("its header is no JSON object");
+  if (!twice.empty()) reject(fmt::format("its header names \"{}\" twice", twice));
   return header;
 }
 
@@ -121,6 +131,7 @@ std::vector<uint8_t> write_safetensors(const TensorFile& file) {
   size_t data_bytes = 0;
   for (const NamedTensor& tensor : file.tensors) {
     POUNCE_ASSERT(tensor.bytes.size() == size_t(tensor.type.bytes()));
+    POUNCE_ASSERT(!header.contains(tensor.name));
     std::vector<int64_t> shape(tensor.type.shape.extents().begin(),
                                tensor.type.shape.extents().end());
     header[tensor.name] = {{"dtype", file_dtype(tensor.type.dtype)},
