@@ -1,0 +1,189 @@
+// Random graphs over a few small shapes, with variables, stores and outputs of every kind: what
+// passes and plans are tried on. The same seed gives the same graph and data everywhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "ir/graph.h"
+
+namespace pounce {
+
+class RandomGraph {
+ public:
+  explicit RandomGraph(uint64_t seed) : random_(seed, RandomPurpose::Test, 0, 0) {
+    add_leaves();
+    int nodes = 4 + int(random_.below(28));
+    for (int i = 0; i < nodes; ++i) add_node();
+    add_stores();
+    add_outputs();
+  }
+
+  const Graph& graph() const { return graph_; }
+
+  // Values for a leaf: small numbers, a pure function of seed and name order.
+  static std::vector<float> leaf_values(uint64_t seed, const std::string& name, int64_t elements) {
+    RandomStream random(seed, RandomPurpose::Test, 1, std::hash<std::string>{}(name));
+    std::vector<float> values(static_cast<size_t>(elements));
+    for (float& value : values) value = float(random.uniform(-0.5, 0.5));
+    return values;
+  }
+
+ private:
+  static TensorType f32(Shape shape) { return {DType::F32, shape}; }
+  const TensorType image_ = f32({2, 4, 3, 3});
+  const TensorType small_image_ = f32({2, 2, 2, 3});
+  const TensorType matrix_ = f32({2, 3});
+  const TensorType square_ = f32({3, 3});
+  const TensorType filter_ = f32({3, 3, 3, 3});
+  const TensorType channels_ = f32({3});
+
+  void add_leaves() {
+    values_.push_back(graph_.add_input("images", image_));
+    values_.push_back(graph_.add_input("rows", matrix_));
+    const TensorType types[] = {image_,    image_,    matrix_,   matrix_,      square_, filter_,
+                                channels_, channels_, channels_, small_image_, square_};
+    for (const TensorType& type : types) {
+      std::string name = fmt::format("v{}", variables_.size());
+      variables_.push_back(
+          graph_.add_variable(name, type, VariableRole(random_.below(kRoleCount))));
+      values_.push_back(variables_.back());
+    }
+  }
+
+  Value pick(const TensorType& type) {
+    std::vector<Value> fitting;
+    for (Value value : values_) {
+      if (graph_.type(value) == type) fitting.push_back(value);
+    }
+    // Later values more often, so that chains grow.
+    size_t back =
+        std::min(random_.below(uint32_t(fitting.size())), random_.below(uint32_t(fitting.size())));
+    return fitting[fitting.size() - 1 - back];
+  }
+
+  void keep(const std::vector<Value>& made) {
+    for (Value value : made) values_.push_back(value);
+  }
+
+  void add_node() {
+    const TensorType& any = graph_.type(values_[random_.below(uint32_t(values_.size()))]);
+    const TensorType type = any.dtype == DType::F32 ? any : image_;
+    switch (random_.below(14)) {
+      case 0:
+      case 1:
+        return keep(graph_.add(OpKind::Add, {pick(type), pick(type)}));
+      case 2:
+        return keep(graph_.add(OpKind::Mul, {pick(type), pick(type)}));
+      case 3:
+      case 4:
+        return keep(graph_.add(OpKind::Relu, {pick(type)}));
+      case 5:
+        return keep(graph_.add(OpKind::ReluBwd, {pick(type), pick(type)}));
+      case 6:
+        return keep(graph_.add(OpKind::AllReduce, {pick(type)}));
+      case 7:
+        return keep(graph_.add(OpKind::Copy, {pick(type)}));
+      case 8:
+        return add_twin();
+      case 9:
+        return keep(graph_.add(OpKind::MatMul, {pick(matrix_), pick(square_)},
+                               {{"transpose_b", int64_t(random_.below(2))}}));
+      case 10:
+        return add_convolution();
+      case 11:
+        return add_batch_norm();
+      case 12:
+        return add_pool();
+      default:
+        return keep(random_.below(2) == 0
+                        ? graph_.add(OpKind::BiasAdd, {pick(matrix_), pick(channels_)}, {}, "fc")
+                        : graph_.add(OpKind::BiasBwd, {pick(matrix_)}));
+    }
+  }
+
+  // A second node that computes what an earlier one does.
+  void add_twin() {
+    Node node = graph_.nodes()[random_.below(uint32_t(graph_.nodes().size()))];
+    if (node.op == OpKind::Input || node.op == OpKind::Variable) return;
+    keep(graph_.add(node.op, node.inputs, node.attributes, "twin"));
+  }
+
+  void add_convolution() {
+    bool halved = random_.below(3) == 0;
+    int64_t stride = halved ? 2 : 1;
+    Attributes window = {{"stride", std::vector<int64_t>{stride, stride}},
+                         {"padding", std::vector<int64_t>{1, 1}}};
+    if (random_.below(2) == 0) {
+      return keep(graph_.add(OpKind::Conv2d, {pick(image_), pick(filter_)}, window, "conv"));
+    }
+    Value y = pick(halved ? small_image_ : image_);
+    if (random_.below(2) == 0) {
+      window.set("kernel", std::vector<int64_t>{3, 3});
+      return keep(graph_.add(OpKind::Conv2dBwdWeights, {pick(image_), y}, window));
+    }
+    window.set("height", int64_t{4}), window.set("width", int64_t{3});
+    keep(graph_.add(OpKind::Conv2dBwdData, {y, pick(filter_)}, window));
+  }
+
+  void add_batch_norm() {
+    const TensorType& type = random_.below(2) == 0 ? image_ : small_image_;
+    std::vector<Value> inputs = {pick(type)};
+    for (int i = 0; i < 4; ++i) inputs.push_back(pick(channels_));
+    if (random_.below(2) == 0) {
+      inputs.insert(inputs.begin(), pick(type));
+      inputs.pop_back();
+      return keep(graph_.add(OpKind::BatchNormBwd, inputs));
+    }
+    // A finite result whatever the statistics hold.
+    keep(graph_.add(OpKind::BatchNorm, inputs, {}, "bn"));
+  }
+
+  void add_pool() {
+    Attributes window = {{"kernel", std::vector<int64_t>{3, 3}},
+                         {"stride", std::vector<int64_t>{1, 1}},
+                         {"padding", std::vector<int64_t>{1, 1}}};
+    switch (random_.below(3)) {
+      case 0:
+        return keep(graph_.add(OpKind::GlobalAvgPool, {pick(image_)}));
+      case 1:
+        return keep(graph_.add(OpKind::GlobalAvgPoolBwd, {pick(matrix_)},
+                               {{"height", int64_t{4}}, {"width", int64_t{3}}}));
+      default:
+        return keep(graph_.add(OpKind::MaxPool, {pick(image_)}, window));
+    }
+  }
+
+  void add_stores() {
+    for (Value variable : variables_) {
+      if (random_.below(5) < 3) graph_.store(variable, pick(graph_.type(variable)));
+    }
+    // Often two variables change places.
+    auto is_free = [&](Value variable) {
+      for (const Store& store : graph_.stores()) {
+        if (store.variable == variable) return false;
+      }
+      return true;
+    };
+    if (is_free(variables_[0]) && is_free(variables_[1])) {
+      graph_.store(variables_[0], variables_[1]);
+      graph_.store(variables_[1], variables_[0]);
+    }
+  }
+
+  void add_outputs() {
+    int count = 1 + int(random_.below(5));
+    for (int i = 0; i < count; ++i) {
+      graph_.add_output(fmt::format("y{}", i), values_[random_.below(uint32_t(values_.size()))]);
+    }
+  }
+
+  RandomStream random_;
+  Graph graph_;
+  std::vector<Value> values_, variables_;
+};
+
+}  // namespace pounce
