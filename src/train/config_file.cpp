@@ -1,6 +1,5 @@
 #include "train/config_file.h"
 
-#define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
 #include "base/file.h"
@@ -10,9 +9,13 @@ namespace pounce {
 std::string recorded_data_folder(const std::string& path) {
   Result<std::vector<uint8_t>> bytes = read_file(path);
   if (!bytes) return "";
-  toml::parse_result parsed = toml::parse(std::string(bytes->begin(), bytes->end()));
-  if (!parsed) return "";
-  return parsed.table()["data"].value_or(std::string());
+  try {
+    toml::table table = toml::parse(std::string_view(reinterpret_cast<const char*>(bytes->data()),
+                                                     bytes->size()));
+    return table["data"].value_or(std::string());
+  } catch (const toml::parse_error&) {
+    return "";
+  }
 }
 
 }  // namespace pounce

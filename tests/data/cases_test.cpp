@@ -1,8 +1,8 @@
 // The folders of cases/make_cases.py (needs Python with Pillow) and the right answer to each.
-#include <cstdlib>
+#include "cases.h"
+
 #include <fstream>
 #include <map>
-#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,36 +24,18 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
-std::string environment(const char* name, const char* fallback) {
-  const char* value = std::getenv(name);
-  return value && *value ? value : fallback;
-}
-
-class Cases : public testing::Test {
+class DataCases : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    std::string data = environment("POUNCE_TEST_DATA", "");
-    if (data.empty()) {
-      problem_ = "POUNCE_TEST_DATA is not set";
-      return;
-    }
-    dir_ = std::make_unique<TempDir>();
-    std::string command = environment("POUNCE_PYTHON", "python3") + " '" + data +
-                          "/cases/make_cases.py' '" + dir_->path() + "' > /dev/null 2>&1";
-    if (std::system(command.c_str()) != 0) {
-      problem_ = "make_cases.py failed; POUNCE_PYTHON must name a Python with Pillow and NumPy";
-      return;
-    }
-    std::ifstream(*dir_ / "expected.json") >> expected_;
+    if (cases().problem.empty()) std::ifstream(cases().folder / "expected.json") >> expected_;
   }
-  static void TearDownTestSuite() { dir_.reset(); }
 
   void SetUp() override {
-    if (!problem_.empty()) GTEST_SKIP() << problem_;
+    if (!cases().problem.empty()) GTEST_SKIP() << cases().problem;
   }
 
   static Image decoded(const std::string& name) {
-    return decode_image(read_file(*dir_ / name).value()).value();
+    return decode_image(read_file(cases().folder / name).value()).value();
   }
 
   // Rows of grey levels, after checking that the three channels agree.
@@ -77,18 +59,16 @@ class Cases : public testing::Test {
 
   static Dataset scan(const std::string& name, double val_fraction) {
     ScanOptions options;
-    options.root = *dir_ / name;
+    options.root = cases().folder / name;
     options.val_fraction = val_fraction;
     options.on_bad = OnBad::Skip;
     return scan_dataset(options);
   }
 
-  static inline std::unique_ptr<TempDir> dir_;
   static inline json expected_;
-  static inline std::string problem_;
 };
 
-TEST_F(Cases, Modes) {
+TEST_F(DataCases, Modes) {
   const json& modes = expected_["modes"];
   EXPECT_EQ(json(grey_rows(decoded("modes/g16.png"))), modes["g16.png"]["rounded_div257"]);
   for (const char* name : {"cyan", "red", "black", "white", "mix"}) {
@@ -103,7 +83,7 @@ TEST_F(Cases, Modes) {
   for (int i = 0; i < 256; ++i) EXPECT_EQ(grey[size_t(i / 16)][size_t(i % 16)], i);
 }
 
-TEST_F(Cases, ExifOrientations) {
+TEST_F(DataCases, ExifOrientations) {
   const std::map<std::pair<int, int>, std::vector<int>> quadrants = {{{16, 8}, {255, 0, 0}},
                                                                      {{48, 8}, {0, 255, 0}},
                                                                      {{16, 24}, {0, 0, 255}},
@@ -119,7 +99,7 @@ TEST_F(Cases, ExifOrientations) {
   }
 }
 
-TEST_F(Cases, AntialiasedResize) {
+TEST_F(DataCases, AntialiasedResize) {
   Image image = decoded("resize/stripes.png");
   ResizeScratch scratch;
   std::vector<uint8_t> out(12);
@@ -128,7 +108,7 @@ TEST_F(Cases, AntialiasedResize) {
   EXPECT_EQ(out[3], expected_["resize"]["antialias"][1]);
 }
 
-TEST_F(Cases, OddFiles) {
+TEST_F(DataCases, OddFiles) {
   Dataset dataset = scan("odd", 0);
   EXPECT_THAT(dataset.classes, ElementsAre("green", "red"));
   EXPECT_THAT(dataset.empty_classes, ElementsAre("blue"));
@@ -154,9 +134,9 @@ TEST_F(Cases, OddFiles) {
   EXPECT_FALSE(loader.next());
 }
 
-TEST_F(Cases, OddFilesAreTooManyForAuto) {
+TEST_F(DataCases, OddFilesAreTooManyForAuto) {
   ScanOptions options;
-  options.root = *dir_ / "odd";
+  options.root = cases().folder / "odd";
   try {
     scan_dataset(options);
     FAIL();
@@ -166,19 +146,19 @@ TEST_F(Cases, OddFilesAreTooManyForAuto) {
   }
 }
 
-TEST_F(Cases, SplitsWithDifferentClasses) {
+TEST_F(DataCases, SplitsWithDifferentClasses) {
   Dataset dataset = scan("split", 0.2);
   EXPECT_THAT(dataset.classes, ElementsAre("blue", "green", "red"));
   EXPECT_EQ(dataset.layout, Layout::Splits);
   EvalScanOptions options;
-  options.root = *dir_ / "split";
+  options.root = cases().folder / "split";
   options.classes = dataset.classes;
   EvalSet set = scan_for_eval(options);
   EXPECT_EQ(set.samples.size(), 8U);
   for (const Sample& sample : set.samples) {
     EXPECT_EQ(sample.label, sample.path.find("green") != std::string::npos ? 1 : 2);
   }
-  options.root = *dir_ / "split_extra";
+  options.root = cases().folder / "split_extra";
   try {
     scan_for_eval(options);
     FAIL();
@@ -188,7 +168,7 @@ TEST_F(Cases, SplitsWithDifferentClasses) {
   }
 }
 
-TEST_F(Cases, ThirtyThreeImagesMakeNoBatchOfOne) {
+TEST_F(DataCases, ThirtyThreeImagesMakeNoBatchOfOne) {
   Dataset dataset = scan("n33", 0);
   LoaderOptions options;
   options.root = dataset.root;
@@ -202,7 +182,7 @@ TEST_F(Cases, ThirtyThreeImagesMakeNoBatchOfOne) {
 }
 
 // The awkward files from public repositories.
-TEST_F(Cases, FilesFromTheWild) {
+TEST_F(DataCases, FilesFromTheWild) {
   std::string odd = environment("POUNCE_TEST_DATA", "") + "/data/odd/";
   auto kind = [&](const std::string& name) -> std::string {
     Result<Image> image = decode_image(read_file(odd + name).value());

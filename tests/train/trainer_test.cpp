@@ -1,0 +1,297 @@
+// Whole trainings on small folders: what a run promises its user.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+#include "pounce/evaluate.h"
+#include "pounce/options.h"
+#include "pounce/predict.h"
+#include "pounce/train.h"
+#include "train/run.h"
+
+namespace pounce {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+class TrainerTest : public testing::Test {
+ protected:
+  void SetUp() override { copy_digits(work_ / "digits", 3, 40); }
+
+  TrainConfig config(const std::string& out) const {
+    return small_config(work_ / "digits", work_ / out);
+  }
+  std::vector<uint8_t> best_bytes(const TrainConfig& config) {
+    return file_bytes(train(config).end.model);
+  }
+  std::vector<std::string> unfinished_files() const {
+    std::vector<std::string> found;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(work_.path())) {
+      std::string name = entry.path().filename().string();
+      if (name.find(".tmp") != std::string::npos) found.push_back(name);
+    }
+    return found;
+  }
+
+  TempDir work_;
+};
+
+TEST_F(TrainerTest, LearnsTheDigits) {
+  TrainConfig learning = config("run");
+  learning.epochs = 12;
+  Training training = train(learning);
+  std::vector<EpochEnd> epochs = training.all<EpochEnd>();
+  ASSERT_THAT(epochs, SizeIs(12));
+  EXPECT_LT(epochs.back().train_loss, 0.5 * epochs.front().train_loss);
+  EXPECT_GT(*training.end.best_val_accuracy, 0.9);
+}
+
+TEST_F(TrainerTest, EventsAgreeWithEachOther) {
+  Training training = train(config("run"));
+  RunBegin begin = training.all<RunBegin>().at(0);
+  EXPECT_EQ(begin.train_images + begin.val_images, 120);
+  EXPECT_TRUE(begin.val_is_split_off);
+  std::vector<EpochEnd> epochs = training.all<EpochEnd>();
+  ASSERT_THAT(epochs, SizeIs(2));
+  for (const EpochEnd& epoch : epochs) {
+    EXPECT_EQ(epoch.images, begin.train_images);
+    EXPECT_EQ(epoch.planned_bytes, epoch.allocated_bytes);
+    EXPECT_EQ(epoch.planned_bytes, begin.memory_bytes);
+  }
+  EXPECT_EQ(epochs.back().update, begin.updates);
+  EXPECT_EQ(training.end.train_images, begin.train_images);
+  EXPECT_EQ(training.end.model, work_ / "run/best.safetensors");
+  EXPECT_GT(training.end.start_seconds, 0);
+  EXPECT_THAT(unfinished_files(), SizeIs(0));
+}
+
+TEST_F(TrainerTest, SameSeedSameBytes) {
+  std::vector<uint8_t> first = best_bytes(config("a"));
+  EXPECT_EQ(first, best_bytes(config("b")));
+  TrainConfig other = config("c");
+  other.seed = 1;
+  EXPECT_NE(first, best_bytes(other));
+}
+
+TEST_F(TrainerTest, WorkersAndThreadsDoNotChangeABit) {
+  std::vector<uint8_t> expected = best_bytes(config("a"));
+  int number = 0;
+  for (int workers : {2, 7}) {
+    TrainConfig more = config("workers" + std::to_string(++number));
+    more.workers = workers;
+    EXPECT_EQ(expected, best_bytes(more)) << workers << " workers";
+  }
+  for (int threads : {2, 4}) {
+    TrainConfig more = config("threads" + std::to_string(++number));
+    more.threads = threads;
+    EXPECT_EQ(expected, best_bytes(more)) << threads << " threads";
+  }
+}
+
+TEST_F(TrainerTest, ThreadsDoNotChangeABitOfAResNet) {
+  for (const char* model : {"resnet18", "resnet50"}) {
+    std::vector<uint8_t> expected;
+    for (int threads : {1, 2, 4}) {
+      TrainConfig one = config(model + std::to_string(threads));
+      one.model = model;
+      one.image_size = 32;
+      one.epochs = 1;
+      one.threads = threads;
+      std::vector<uint8_t> bytes = best_bytes(one);
+      if (expected.empty()) expected = bytes;
+      EXPECT_EQ(expected, bytes) << model << ", " << threads << " threads";
+    }
+  }
+}
+
+TEST_F(TrainerTest, TheRecordedConfigurationRepeatsTheRun) {
+  TrainConfig first = config("a");
+  Training training = train(first);
+  TrainConfig resolved = training.all<RunBegin>().at(0).config;
+  std::string text;
+  std::ifstream file(work_ / "a/config.toml");
+  text.assign(std::istreambuf_iterator<char>(file), {});
+  EXPECT_EQ(text, to_toml(resolved));
+  resolved.out = work_ / "b";
+  EXPECT_EQ(file_bytes(training.end.model), best_bytes(resolved));
+}
+
+TEST_F(TrainerTest, EvaluationRepeatsTheValidationOfTheRun) {
+  Training training = train(config("run"));
+  EvalConfig eval;
+  eval.model = work_ / "run";  // the data folder comes from its config.toml
+  EvalResult result = evaluate(eval);
+  EXPECT_EQ(result.images, training.all<RunBegin>().at(0).val_images);
+  EXPECT_DOUBLE_EQ(result.accuracy, *training.end.best_val_accuracy);
+}
+
+TEST_F(TrainerTest, EvaluationBatchesDoNotChangeABit) {
+  train(config("run"));
+  std::map<int, std::vector<std::vector<float>>> logits;
+  for (int batch : {1, 3, 64}) {
+    EvalConfig eval;
+    eval.model = work_ / "run";
+    eval.split = SplitChoice::All;
+    eval.batch_size = batch;
+    evaluate(eval, [&](const EvalRecord& record) { logits[batch].push_back(record.logits); });
+    EXPECT_THAT(logits[batch], SizeIs(120));
+    EXPECT_EQ(logits[batch], logits[1]) << "batch " << batch;
+  }
+}
+
+TEST_F(TrainerTest, PredictionEqualsEvaluation) {
+  Training training = train(config("run"));
+  std::map<std::string, std::vector<float>> expected;
+  EvalConfig eval;
+  eval.model = training.end.model;
+  eval.data = work_ / "digits";
+  eval.split = SplitChoice::All;
+  evaluate(eval, [&](const EvalRecord& record) { expected[record.path] = record.logits; });
+  Predictor predictor(work_ / "run", {.batch_size = 7});
+  std::vector<std::string> paths;
+  for (const auto& [path, logits] : expected) paths.push_back(work_ / "digits/" + path);
+  size_t at = 0;
+  predictor.predict(paths, [&](const Prediction& prediction) {
+    ASSERT_FALSE(prediction.error.has_value());
+    EXPECT_EQ(prediction.path, paths[at]);
+    EXPECT_EQ(prediction.logits, std::next(expected.begin(), int64_t(at++))->second);
+  });
+  EXPECT_EQ(at, paths.size());
+}
+
+TEST_F(TrainerTest, PredictionNamesWhatItCannotRead) {
+  train(config("run"));
+  std::string text = work_.put("text.jpg", std::string("no image"));
+  std::string good =
+      work_ / "digits/1/" +
+      std::filesystem::directory_iterator(work_ / "digits/1")->path().filename().string();
+  Predictor predictor(work_ / "run");
+  std::vector<bool> failed;
+  predictor.predict({text, good, work_ / "absent.png", good}, [&](const Prediction& prediction) {
+    failed.push_back(prediction.error.has_value());
+  });
+  EXPECT_EQ(failed, (std::vector<bool>{true, false, true, false}));
+}
+
+TEST_F(TrainerTest, AStopKeepsTheModelSoFar) {
+  TrainConfig endless = config("run");
+  endless.epochs = 1000;
+  std::stop_source stop;
+  int steps = 0;
+  Trainer trainer(endless, [&](const Event& event) {
+    if (std::holds_alternative<StepProgress>(event) && ++steps == 3) stop.request_stop();
+  });
+  RunEnd end = trainer.run(stop.get_token());
+  EXPECT_TRUE(end.interrupted);
+  EXPECT_EQ(steps, 3);
+  EXPECT_EQ(end.best_epoch, 0);
+  Predictor usable(end.model);
+  EXPECT_THAT(usable.classes(), SizeIs(3));
+  EXPECT_THAT(unfinished_files(), SizeIs(0));
+}
+
+TEST_F(TrainerTest, AFileDamagedInItsBodyLeavesAHole) {
+  // A valid header and end, with the middle overwritten: only decoding can tell.
+  std::string victim;
+  for (const auto& entry : std::filesystem::directory_iterator(work_ / "digits/1")) {
+    victim = std::max(victim, entry.path().string());
+  }
+  std::vector<uint8_t> bytes = file_bytes(victim);
+  for (size_t i = bytes.size() / 2; i < bytes.size() / 2 + 8; ++i) bytes[i] ^= 0xFF;
+  write_file(victim, bytes);
+  TrainConfig all = config("run");
+  all.val_fraction = 0;
+  Training training = train(all);
+  std::vector<EpochEnd> epochs = training.all<EpochEnd>();
+  EXPECT_EQ(epochs[0].images, 119);
+  EXPECT_EQ(epochs[1].images, 119);
+  EXPECT_EQ(training.end.skipped, 1);
+  std::vector<WarningIssued> warnings = training.all<WarningIssued>();
+  ASSERT_THAT(warnings, SizeIs(1));
+  EXPECT_THAT(warnings[0].message, HasSubstr(std::filesystem::path(victim).filename().string()));
+  std::ifstream skipped(work_ / "run/skipped.tsv");
+  std::string header, row;
+  std::getline(skipped, header);
+  std::getline(skipped, row);
+  EXPECT_EQ(header, "path\tkind\treason");
+  EXPECT_THAT(row, HasSubstr("\tdamaged\t"));
+  all.out = work_ / "strict";
+  all.on_bad = BadFilePolicy::Stop;
+  EXPECT_ERROR(train(all), ErrorKind::BadData, "--on-bad skip");
+}
+
+TEST_F(TrainerTest, DivergenceNamesUpdateAndTensor) {
+  TrainConfig wild = config("run");
+  wild.optimizer = OptimizerKind::Sgd;
+  wild.learning_rate = 1000;
+  wild.warmup_epochs = 0;
+  wild.epochs = 50;
+  EXPECT_ERROR(train(wild), ErrorKind::Diverged, "at update", "not finite", "--lr");
+}
+
+TEST_F(TrainerTest, ATestSplitIsEvaluatedOnceWithTheBestModel) {
+  TempDir split;
+  copy_digits(split / "data/train", 2, 30);
+  copy_digits(split / "data/val", 2, 10);
+  copy_digits(split / "data/test", 2, 12);
+  Training training = train(small_config(split / "data", split / "run"));
+  ASSERT_TRUE(training.end.test_accuracy.has_value());
+  EvalConfig eval;
+  eval.model = split / "run";
+  eval.split = SplitChoice::Test;
+  EvalResult result = evaluate(eval);
+  EXPECT_EQ(result.images, 24);
+  EXPECT_DOUBLE_EQ(result.accuracy, *training.end.test_accuracy);
+}
+
+TEST_F(TrainerTest, WithoutValidationTheLastModelIsBest) {
+  TrainConfig all = config("run");
+  all.val_fraction = 0;
+  Training training = train(all);
+  EXPECT_EQ(training.end.train_images, 120);
+  EXPECT_EQ(training.end.best_epoch, 2);
+  EXPECT_FALSE(training.end.best_val_accuracy.has_value());
+  EXPECT_EQ(file_bytes(work_ / "run/best.safetensors"), file_bytes(work_ / "run/last.safetensors"));
+}
+
+TEST_F(TrainerTest, RunFoldersAreNeitherOverwrittenNorInsideTheData) {
+  train(config("run"));
+  EXPECT_ERROR(train(config("run")), ErrorKind::Config, "exists already", "--out");
+  TrainConfig inside = config("digits/run");
+  EXPECT_ERROR(train(inside), ErrorKind::Config, "inside the data folder", "--out");
+  EXPECT_FALSE(path_exists(work_ / "digits/run"));
+}
+
+TEST_F(TrainerTest, ABatchLargerThanTheSetIsOneBatch) {
+  TrainConfig large = config("run");
+  large.batch_size = 4096;
+  large.epochs = 1;
+  Training training = train(large);
+  EXPECT_EQ(training.all<EpochEnd>().at(0).update, 1);
+}
+
+TEST(TrainConfigTest, ValuesOutOfRangeAreRefusedBeforeAnythingIsTouched) {
+  auto refused = [](auto change, const char* name) {
+    TrainConfig config;
+    config.data = "/nowhere";
+    change(config);
+    EXPECT_ERROR(Trainer{config}, ErrorKind::Config, name);
+  };
+  refused([](TrainConfig& c) { c.data = ""; }, "no folder");
+  refused([](TrainConfig& c) { c.model = "resnet19"; }, "resnet19");
+  refused([](TrainConfig& c) { c.image_size = 7; }, "image-size");
+  refused([](TrainConfig& c) { c.epochs = 0; }, "epochs");
+  refused([](TrainConfig& c) { c.batch_size = 0; }, "batch-size");
+  refused([](TrainConfig& c) { c.learning_rate = -1; }, "lr");
+  refused([](TrainConfig& c) { c.hflip = 1.5; }, "hflip");
+  refused([](TrainConfig& c) { c.crop_scale_min = 0.9, c.crop_scale_max = 0.5; }, "crop-scale");
+  refused([](TrainConfig& c) { c.label_smoothing = 1; }, "label-smoothing");
+  refused([](TrainConfig& c) { c.val_fraction = 1; }, "val-fraction");
+}
+
+}  // namespace
+}  // namespace pounce
