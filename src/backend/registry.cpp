@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "backend/cpu/cpu_backend.h"
 #include "backend/reference/reference_backend.h"
 #include "base/error.h"
 
@@ -14,6 +15,7 @@ struct Entry {
 };
 
 constexpr std::array kBackends = {
+    Entry{"cpu", make_cpu_backend},
     Entry{"reference", make_reference_backend},
 };
 
