@@ -4,7 +4,7 @@
 #   --tests  also what the tests need      -y  do not ask before sudo (root is never asked)
 set -euo pipefail
 
-packages=(g++ cmake ninja-build pkg-config libfmt-dev libexpected-dev nlohmann-json3-dev libcli11-dev
+packages=(g++ cmake ninja-build pkg-config libfmt-dev libexpected-dev nlohmann-json3-dev
   libtomlplusplus-dev librandom123-dev libxxhash-dev libjpeg-dev libspng-dev libdnnl-dev libhwy-dev)
 test_packages=(libgtest-dev libgmock-dev python3)
 

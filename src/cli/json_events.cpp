@@ -1,11 +1,8 @@
 #include "cli/json_events.h"
 
-#include <optional>
-#include <type_traits>
-
 #include <nlohmann/json.hpp>
 
-#include "pounce/options.h"
+#include "pounce/event_json.h"
 
 namespace pounce::cli {
 namespace {
@@ -16,91 +13,6 @@ using Json = nlohmann::ordered_json;
 // Names of files need not be UTF-8, JSON must be.
 std::string line(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-template <typename T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
-Json config_object(const TrainConfig& config) {
-  Json object = {{"data", config.data}};
-  for (const TrainOption& option : train_options()) {
-    std::string value = option.get(config);
-    // Values of options are valid TOML and JSON alike.
-    object[std::string(option.name)] = value.empty() ? Json(nullptr) : Json::parse(value);
-  }
-  return object;
-}
-
-Json to_json(const RunBegin& event) {
-  return {{"type", "run_begin"},
-          {"device", event.device},
-          {"model", event.model},
-          {"parameters", event.parameters},
-          {"classes", event.classes},
-          {"class_images", event.class_images},
-          {"train_images", event.train_images},
-          {"val_images", event.val_images},
-          {"test_images", event.test_images},
-          {"val_is_split_off", event.val_is_split_off},
-          {"skipped", event.skipped},
-          {"updates", event.updates},
-          {"memory", event.memory_bytes},
-          {"run_folder", event.run_folder},
-          {"config", config_object(event.config)}};
-}
-
-Json to_json(const EpochEnd& event) {
-  return {{"type", "epoch"},
-          {"epoch", event.epoch},
-          {"epochs", event.epochs},
-          {"update", event.update},
-          {"train_loss", event.train_loss},
-          {"train_accuracy", event.train_accuracy},
-          {"val_loss", or_null(event.val_loss)},
-          {"val_accuracy", or_null(event.val_accuracy)},
-          {"is_best", event.is_best},
-          {"learning_rate", event.learning_rate},
-          {"seconds", event.seconds},
-          {"seconds_left", event.seconds_left},
-          {"images", event.images},
-          {"images_per_second", event.images_per_second},
-          {"data_wait_fraction", event.data_wait_fraction},
-          {"skipped", event.skipped},
-          {"skipped_updates", event.skipped_updates},
-          {"loss_scale", event.loss_scale},
-          {"planned_bytes", event.planned_bytes},
-          {"allocated_bytes", event.allocated_bytes},
-          {"peak_bytes", event.peak_bytes},
-          {"h2d_bytes", event.h2d_bytes},
-          {"d2h_bytes", event.d2h_bytes}};
-}
-
-Json to_json(const CheckpointSaved& event) {
-  return {{"type", "checkpoint"}, {"path", event.path}};
-}
-
-Json to_json(const WarningIssued& event) {
-  return {{"type", "warning"}, {"message", event.message}};
-}
-
-Json to_json(const NoteIssued& event) {
-  return {{"type", "note"}, {"message", event.message}};
-}
-
-Json to_json(const RunEnd& event) {
-  return {{"type", "run_end"},
-          {"interrupted", event.interrupted},
-          {"best_epoch", event.best_epoch},
-          {"best_val_accuracy", or_null(event.best_val_accuracy)},
-          {"test_accuracy", or_null(event.test_accuracy)},
-          {"train_images", event.train_images},
-          {"skipped", event.skipped},
-          {"model", event.model.empty() ? Json(nullptr) : Json(event.model)},
-          {"run_folder", event.run_folder},
-          {"seconds", event.seconds},
-          {"start_seconds", event.start_seconds}};
 }
 
 Json error_object(const Error& error) {
@@ -121,15 +33,7 @@ Json class_object(const ClassResult& row) {
 }  // namespace
 
 std::string event_json(const Event& event) {
-  return std::visit(
-      [](const auto& one) {
-        if constexpr (std::is_same_v<std::decay_t<decltype(one)>, StepProgress>) {
-          return std::string();
-        } else {
-          return line(to_json(one));
-        }
-      },
-      event);
+  return std::holds_alternative<StepProgress>(event) ? "" : event_to_json(event);
 }
 
 std::string error_json(const Error& error) {
