@@ -29,13 +29,12 @@ struct ResizeScratch {
   struct Axis {
     int taps = 0;                  // weights a result pixel
     std::vector<int32_t> first;    // first source pixel of each result pixel
-    std::vector<int32_t> count;    // how many, at most taps
     std::vector<int32_t> weights;  // [result, taps], fixed point
   };
   Axis horizontal, vertical;
-  std::vector<uint8_t> rows;  // between the passes
-  std::vector<int32_t> sums;  // one row
-  std::vector<double> raw;    // weights of one result pixel before rounding
+  std::vector<uint8_t> rows;      // between the passes
+  std::vector<uint8_t> last_row;  // of the image, and one byte
+  std::vector<double> raw;        // weights of one result pixel before rounding
 };
 
 // A rectangle of source pixels.
