@@ -31,7 +31,8 @@ std::string info_to_json(const ModelInfo& info) {
     json["split"] = {{"rule", "xxh3(path)"}, {"val_fraction", *info.split_fraction}};
   }
   json["version"] = POUNCE_VERSION;
-  return json.dump();
+  // Folder names need not be UTF-8; files of JSON must be.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 ModelInfo info_from_json(const std::string& text) {
