@@ -94,7 +94,7 @@ struct OpInfo {
   std::vector<Alias> in_place = {};
   // Elementwise formula over a, b; empty for other ops.
   std::string_view formula = {};
-  // Two equal nodes may be one. False for communication.
+  // Two equal nodes may be one. False for communication and for what is cheaper made twice.
   bool mergeable = true;
 };
 

@@ -150,6 +150,18 @@ TEST(StepPlans, GradientsAreContiguousInOrderOfCompletion) {
   }
 }
 
+// Sums are added to, reduced, read and cleared where they lie.
+TEST(StepPlans, AccumulationNeedsNoCopies) {
+  std::unique_ptr<Backend> backend = make_backend("cpu");
+  for (const char* model : {"cnn", "resnet18"}) {
+    StepSpec spec = spec_of(model, 64);
+    EXPECT_EQ(count_ops(make_plan(*backend, build_accumulate(spec, 4)).graph, OpKind::Copy), 0);
+    Planned update = make_plan(*backend, build_update(spec));
+    EXPECT_EQ(count_ops(update.graph, OpKind::Copy), 0);
+    EXPECT_LE(update.plan.planned_bytes, 1024u) << print_plan(update.graph, update.plan);
+  }
+}
+
 TEST(StepPlans, ComeNearTheLowerBound) {
   std::unique_ptr<Backend> backend = make_backend("cpu");
   for (const char* model : {"cnn", "resnet18", "resnet50"}) {

@@ -53,7 +53,7 @@ std::vector<OpInfo> control_ops() {
        .attributes = {{"role", AttributeType::Text, {}}},
        .infer = nullptr,
        .mergeable = false},
-      // Every element is `value`.
+      // Every element is `value`. Cheaper made twice than kept alive and copied.
       {.kind = OpKind::Fill,
        .name = "fill",
        .inputs = {},
@@ -61,7 +61,8 @@ std::vector<OpInfo> control_ops() {
        .attributes = {{"value", AttributeType::Float, {}},
                       {"shape", AttributeType::Ints, {}},
                       {"dtype", AttributeType::Text, AttributeValue(std::string("f32"))}},
-       .infer = infer_fill},
+       .infer = infer_fill,
+       .mergeable = false},
       {.kind = OpKind::Copy,
        .name = "copy",
        .inputs = {"x"},
