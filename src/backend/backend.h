@@ -39,9 +39,16 @@ struct Bindings {
   Communicator* communicator = nullptr;
 };
 
+// Debug builds and those with sanitizers poison.
+#ifdef POUNCE_POISON
+inline constexpr bool kPoisonByDefault = true;
+#else
+inline constexpr bool kPoisonByDefault = false;
+#endif
+
 struct CompileOptions {
   // Fill memory with NaN bytes as soon as the plan calls it free, so that a wrong plan shows.
-  bool poison = false;
+  bool poison = kPoisonByDefault;
 };
 
 struct MemoryInfo {
