@@ -82,6 +82,10 @@ void Session::grow(std::unique_ptr<Buffer>& arena, size_t bytes) {
     arena = backend_.allocate(before);  // the programs there are can go on
     throw;
   }
+  if (options_.compile.poison) {
+    // What is read before it was written shows, too.
+    backend_.upload(*arena, 0, std::vector<std::byte>(bytes, std::byte{0xFF}));
+  }
 }
 
 bool Session::has_program(std::string_view name) const {
