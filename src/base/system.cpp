@@ -180,6 +180,13 @@ bool write_all(int descriptor, std::string_view text) {
   return true;
 }
 
+void make_openmp_wait_passively(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  if (setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
+  execv("/proc/self/exe", argv);
+  // Still here: without /proc the threads spin, which is slower but correct.
+}
+
 std::string cpu_model_name() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {

@@ -32,6 +32,12 @@ int terminal_width(int descriptor);
 // be ignored by the program for the former.
 bool write_all(int descriptor, std::string_view text);
 
+// Makes idle OpenMP threads sleep instead of spin, so that they leave the cores to decode threads
+// and to other programs. The runtime reads its policy while it is loaded: where the user has set
+// none, the program is started once more in its own process, with the policy in its environment.
+// Call it first thing in main; `argv` is null-terminated.
+void make_openmp_wait_passively(char** argv);
+
 // As the kernel names it, e.g. "AMD EPYC 7763 64-Core Processor"; empty when unknown.
 std::string cpu_model_name();
 
