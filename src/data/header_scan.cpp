@@ -1,14 +1,11 @@
 #include "data/header_scan.h"
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <mutex>
 #include <optional>
-#include <thread>
 
 #include "base/checksum.h"
 #include "base/file.h"
+#include "base/parallel.h"
 #include "base/system.h"
 #include "data/header.h"
 
@@ -43,50 +40,17 @@ Outcome examine(const Job& job, const std::string& root) {
   return outcome;
 }
 
-class ParallelScan {
- public:
-  ParallelScan(std::vector<Job> jobs, const HeaderScanOptions& options)
-      : jobs_(std::move(jobs)), options_(options), outcomes_(jobs_.size()) {}
-
-  std::vector<Outcome> run() {
-    constexpr size_t kFilesWorthAThread = 32;
-    size_t most = jobs_.size() / kFilesWorthAThread + 1;
-    size_t wanted = size_t(options_.threads > 0 ? options_.threads : usable_cores());
-    {
-      std::vector<std::jthread> threads;
-      for (size_t i = 1; i < std::min(wanted, most); ++i) {
-        threads.emplace_back([this] { work(); });
-      }
-      work();
-    }
-    if (failure_) std::rethrow_exception(failure_);
-    if (options_.stop.stop_requested()) fail(ErrorKind::Interrupted, "stopped");
-    return std::move(outcomes_);
-  }
-
- private:
-  void work() {
-    try {
-      while (!halt_ && !options_.stop.stop_requested()) {
-        size_t i = next_.fetch_add(1);
-        if (i >= jobs_.size()) return;
-        outcomes_[i] = examine(jobs_[i], options_.root);
-      }
-    } catch (...) {
-      std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = std::current_exception();
-      halt_ = true;
-    }
-  }
-
-  std::vector<Job> jobs_;
-  const HeaderScanOptions& options_;
-  std::vector<Outcome> outcomes_;
-  std::atomic<size_t> next_ = 0;
-  std::atomic<bool> halt_ = false;
-  std::mutex mutex_;
-  std::exception_ptr failure_;
-};
+std::vector<Outcome> examine_all(const std::vector<Job>& jobs, const HeaderScanOptions& options) {
+  constexpr size_t kFilesWorthAThread = 32;
+  size_t wanted = size_t(options.threads > 0 ? options.threads : usable_cores());
+  int threads = int(std::min(wanted, jobs.size() / kFilesWorthAThread + 1));
+  std::vector<Outcome> outcomes(jobs.size());
+  for_each_parallel(threads, jobs.size(), [&](size_t i) {
+    if (options.stop.stop_requested()) fail(ErrorKind::Interrupted, "stopped");
+    outcomes[i] = examine(jobs[i], options.root);
+  });
+  return outcomes;
+}
 
 std::vector<Job> list_jobs(const std::vector<LabelledFolder>& folders) {
   std::vector<Job> jobs;
@@ -116,7 +80,7 @@ SkippedFile skipped_file(const std::string& path, const Error& error) {
 HeaderScan scan_headers(const std::vector<LabelledFolder>& folders,
                         const HeaderScanOptions& options) {
   std::vector<Job> jobs = list_jobs(folders);
-  std::vector<Outcome> outcomes = ParallelScan(jobs, options).run();
+  std::vector<Outcome> outcomes = examine_all(jobs, options);
   HeaderScan scan;
   for (size_t i = 0; i < jobs.size(); ++i) {
     Outcome& outcome = outcomes[i];

@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <set>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "base/system.h"
 #include "data/loader.h"
 #include "data/order.h"
@@ -167,10 +169,15 @@ void Trainer::Impl::make_session() {
 }
 
 void Trainer::Impl::initialize_variables() {
-  for (const StateEntry& entry : state_) {
-    if (entry.type.dtype != DType::F32) continue;  // counters start at zero
-    session_->write(entry.name, bytes_of(initial_values(entry, config_.seed)));
-  }
+  // Drawing millions of normal numbers is most of the time before the first step.
+  std::mutex session;
+  for_each_parallel(config_.workers, state_.size(), [&](size_t i) {
+    const StateEntry& entry = state_[i];
+    if (entry.type.dtype != DType::F32) return;  // counters start at zero
+    std::vector<float> values = initial_values(entry, config_.seed);
+    std::lock_guard lock(session);
+    session_->write(entry.name, bytes_of(values));
+  });
   session_->write(names::kLearningRates, bytes_of(learning_rates_));
 }
 
