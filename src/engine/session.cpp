@@ -1,8 +1,27 @@
 #include "engine/session.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace pounce {
+namespace {
+
+// In pieces, so that the host needs no second copy of an arena.
+void fill(Backend& backend, Buffer& buffer, std::byte value) {
+  constexpr size_t kPieceBytes = size_t{1} << 20;
+  std::vector<std::byte> piece(std::min(buffer.bytes(), kPieceBytes), value);
+  for (size_t at = 0; at < buffer.bytes(); at += piece.size()) {
+    size_t bytes = std::min(piece.size(), buffer.bytes() - at);
+    backend.upload(buffer, at, std::span(piece).first(bytes));
+  }
+}
+
+size_t size_of(const std::unique_ptr<Buffer>& buffer) {
+  return buffer ? buffer->bytes() : 0;
+}
+
+}  // namespace
 
 struct Session::Program {
   std::string name;
@@ -32,8 +51,7 @@ Session::Session(Backend& backend, Communicator& communicator,
     }
   }
   persistent_ = backend_.allocate(variables_.bytes);
-  std::vector<std::byte> zeros(variables_.bytes);
-  backend_.upload(*persistent_, 0, zeros);
+  fill(backend_, *persistent_, std::byte{0});
   // Plans first, so that every arena is allocated once.
   Plan largest;
   for (auto& [name, program] : programs_) {
@@ -72,7 +90,7 @@ void Session::reserve(const Plan& plan) {
 }
 
 void Session::grow(std::unique_ptr<Buffer>& arena, size_t bytes) {
-  size_t before = arena ? arena->bytes() : 0;
+  size_t before = size_of(arena);
   if (arena && before >= bytes) return;
   last_run_ = nullptr;  // its outputs go with the arena
   arena.reset();        // before the larger one is asked for
@@ -82,10 +100,8 @@ void Session::grow(std::unique_ptr<Buffer>& arena, size_t bytes) {
     arena = backend_.allocate(before);  // the programs there are can go on
     throw;
   }
-  if (options_.compile.poison) {
-    // What is read before it was written shows, too.
-    backend_.upload(*arena, 0, std::vector<std::byte>(bytes, std::byte{0xFF}));
-  }
+  // What is read before it was written shows, too.
+  if (options_.compile.poison) fill(backend_, *arena, std::byte{0xFF});
 }
 
 bool Session::has_program(std::string_view name) const {
@@ -115,8 +131,8 @@ void Session::add_program(const NamedGraph& graph) {
     }
   }
   program->plan = plan_memory(program->graph, program->lowered, variables_, options_.plan);
-  reserve(program->plan);
   finish(*program);
+  reserve(program->plan);
   programs_.emplace(graph.name, std::move(program));
 }
 
@@ -238,9 +254,7 @@ size_t Session::planned_bytes() const {
 }
 
 size_t Session::allocated_bytes() const {
-  size_t bytes = persistent_->bytes() + planned_->bytes();
-  for (const std::unique_ptr<Buffer>& staging : staging_) bytes += staging->bytes();
-  return bytes;
+  return size_of(persistent_) + size_of(planned_) + size_of(staging_[0]) + size_of(staging_[1]);
 }
 
 const Plan& Session::plan(std::string_view program) const {

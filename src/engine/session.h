@@ -19,7 +19,7 @@ struct SessionOptions {
   PassOptions passes;
   PlanOptions plan;
   CompileOptions compile;
-  bool check_plan = false;  // run the independent checker on every plan
+  bool check_plan = kPoisonByDefault;  // run the independent checker on every plan
 };
 
 struct NamedGraph {
@@ -56,7 +56,7 @@ class Session {
   std::vector<std::string> program_names() const;
   // A further program over the same variables, such as a batch of another size. The planned arena
   // grows if it must; outputs not yet read are lost then. Throws InvalidArgument for a variable the
-  // session does not have; OutOfMemory, after which the session goes on without the program.
+  // session does not have, Unsupported, OutOfMemory; the session goes on without the program.
   void add_program(const NamedGraph& graph);
 
   // Uploads the inputs (every one of the program's, of its exact size) and runs.

@@ -67,6 +67,14 @@ TEST_F(SessionTest, VariablesStartAsZerosAndOutliveARun) {
 }
 
 // The two staging arenas take turns: the batch of a run is that run's own.
+TEST_F(SessionTest, LargeVariablesStartAsZerosToo) {
+  Graph graph;
+  Value large = graph.add_variable("large", {DType::F32, {1'000'003}}, VariableRole::Statistic);
+  graph.add_output("y", large);
+  Session session(*backend_, alone_, {{"large", graph}}, checked());
+  EXPECT_EQ(session.read_values<float>("large"), std::vector<float>(1'000'003));
+}
+
 TEST_F(SessionTest, EveryRunReadsItsOwnInputs) {
   for (int i = 0; i < 5; ++i) {
     run("product", filled(kBatch, float(i)));
