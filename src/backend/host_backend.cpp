@@ -16,10 +16,6 @@ struct HostMemoryCount {
 
 namespace {
 
-bool is_leaf(OpKind op) {
-  return op == OpKind::Input || op == OpKind::Variable;
-}
-
 class HostBuffer final : public Buffer {
  public:
   HostBuffer(std::byte* data, size_t bytes, std::shared_ptr<HostMemoryCount> count)

@@ -61,6 +61,11 @@ enum class OpKind : uint8_t {
   Adam,
 };
 
+// Inputs and variables: what a graph is given rather than computes.
+constexpr bool is_leaf(OpKind op) {
+  return op == OpKind::Input || op == OpKind::Variable;
+}
+
 struct AttributeInfo {
   std::string_view name;
   AttributeType type;

@@ -193,8 +193,7 @@ class GraphParser {
 
   void add(LineParser& line, const OpInfo& info, std::vector<Value> inputs, Attributes attributes,
            std::string name, const std::vector<TensorType>& declared) {
-    bool is_leaf = info.infer == nullptr;
-    if (is_leaf && (declared.size() != 1 || !inputs.empty())) {
+    if (is_leaf(info.kind) && (declared.size() != 1 || !inputs.empty())) {
       line.reject("one output and no inputs of " + std::string(info.name));
     }
     if (info.kind == OpKind::Input) {

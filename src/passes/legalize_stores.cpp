@@ -35,7 +35,7 @@ bool may_write_over(const Node& node, Value value, Value variable) {
 bool may_lie_in_place(const Graph& graph, const Store& store, int last_reader) {
   int made = graph.producer(store.value);
   const Node& node = graph.nodes()[size_t(made)];
-  if (node.op == OpKind::Input || node.op == OpKind::Variable) return false;
+  if (is_leaf(node.op)) return false;
   return last_reader < made ||
          (last_reader == made && may_write_over(node, store.value, store.variable));
 }

@@ -33,7 +33,7 @@ std::vector<Use> collect_uses(const Graph& graph, const Plan& plan) {
   std::vector<Use> uses;
   for (int i = 0; i < end; ++i) {
     const Node& node = graph.nodes()[size_t(i)];
-    bool leaf = node.op == OpKind::Input || node.op == OpKind::Variable;
+    bool leaf = is_leaf(node.op);
     for (Value value : node.outputs) {
       auto reader = last_reader.find(value.id);
       int last = reader == last_reader.end() ? (leaf ? -1 : i) : reader->second;

@@ -9,7 +9,7 @@ std::vector<Lifetime> find_lifetimes(const Graph& graph) {
   int end = int(graph.nodes().size());
   for (int i = 0; i < end; ++i) {
     const Node& node = graph.nodes()[size_t(i)];
-    bool leaf = node.op == OpKind::Input || node.op == OpKind::Variable;
+    bool leaf = is_leaf(node.op);
     for (Value value : node.outputs) {
       lifetimes[size_t(value.id)] = leaf ? Lifetime{-1, -1} : Lifetime{i, i};
       if (node.op == OpKind::Variable) lifetimes[size_t(value.id)].last = end;

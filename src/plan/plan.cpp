@@ -10,10 +10,6 @@
 namespace pounce {
 namespace {
 
-size_t aligned(size_t bytes) {
-  return (bytes + kPlacementAlignment - 1) / kPlacementAlignment * kPlacementAlignment;
-}
-
 // Builds one Plan. Values fall into three groups: leaves and values stored in a variable have a
 // fixed place; values written over one another share a buffer; the rest have one each.
 class Planner {
@@ -62,7 +58,7 @@ class Planner {
       } else if (leaf.op == OpKind::Input) {
         size_t size = bytes(leaf.outputs[0]);
         fix(leaf.outputs[0], {Arena::Staging, plan_.staging_bytes, size});
-        plan_.staging_bytes += aligned(size);
+        plan_.staging_bytes += align_up(size);
       }
     }
   }
@@ -146,12 +142,12 @@ class Planner {
       bool dies_here = lifetime(value).last == index;
       if (options_.reuse && !dies_here && reuse_input(index, value)) continue;
       buffer(value) = int(buffers_.size());
-      buffers_.push_back({aligned(bytes(value)), lifetime(value)});
+      buffers_.push_back({align_up(bytes(value)), lifetime(value)});
     }
     size_t workspace = lowered_.nodes[size_t(index)].workspace_bytes;
     if (workspace == 0) return;
     workspace_buffers_.emplace_back(index, buffers_.size());
-    buffers_.push_back({aligned(workspace), {index, index}});
+    buffers_.push_back({align_up(workspace), {index, index}});
   }
 
   void place_all() {

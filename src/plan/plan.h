@@ -14,6 +14,11 @@ namespace pounce {
 // Every placement starts at a multiple of this, enough for any vector load and cache line.
 inline constexpr size_t kPlacementAlignment = 64;
 
+// `bytes` up to the next place another buffer may start at.
+constexpr size_t align_up(size_t bytes) {
+  return (bytes + kPlacementAlignment - 1) / kPlacementAlignment * kPlacementAlignment;
+}
+
 enum class Arena : uint8_t {
   Persistent,  // variables; shared by all programs of a session
   Planned,     // everything a program computes; reused between its values

@@ -4,10 +4,6 @@
 namespace pounce {
 namespace {
 
-size_t aligned(size_t bytes) {
-  return (bytes + kPlacementAlignment - 1) / kPlacementAlignment * kPlacementAlignment;
-}
-
 class LayoutBuilder {
  public:
   void add(const Graph& graph, Value variable) {
@@ -23,7 +19,7 @@ class LayoutBuilder {
     }
     size_t bytes = size_t(type.bytes());
     layout_.placements[name] = {Arena::Persistent, layout_.bytes, bytes};
-    layout_.bytes += aligned(bytes);
+    layout_.bytes += align_up(bytes);
   }
   VariableLayout& layout() { return layout_; }
 

@@ -12,10 +12,6 @@ using Tag = dnnl::memory::format_tag;
 constexpr auto kF32 = dnnl::memory::data_type::f32;
 constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 
-size_t align(size_t bytes) {
-  return (bytes + kPlacementAlignment - 1) / kPlacementAlignment * kPlacementAlignment;
-}
-
 dnnl::primitive_attr user_scratch() {
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -98,7 +94,7 @@ void OneDnnConvolution::choose(const PrimitiveDesc& desc, const Desc& weights) {
   weights_ = weights;
   scratch_ = desc.scratchpad_desc();
   implementation_ = desc.impl_info_str();
-  scratch_offset_ = weights_ == plain_weights_ ? 0 : align(weights_.get_size());
+  scratch_offset_ = weights_ == plain_weights_ ? 0 : align_up(weights_.get_size());
 }
 
 void OneDnnConvolution::prepare() {
