@@ -114,6 +114,8 @@ HostBackend::Choice HostBackend::choose(const Graph& graph, const Node& node,
     std::optional<std::string> reason;
     if (!implementation.thread_invariant) {
       reason = "its result depends on the number of threads";
+    } else if (graph.needs_batch_invariance() && !implementation.batch_invariant) {
+      reason = "a sample's result depends on the batch around it";
     } else if (implementation.refuse != nullptr) {
       reason = implementation.refuse(context);
     }

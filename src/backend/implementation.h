@@ -49,7 +49,8 @@ struct Implementation {
   std::string_view name;
   // The same bits for any number of threads. One that is not is refused everywhere.
   bool thread_invariant = true;
-  // A sample's result does not depend on the batch around it: needed where evaluation promises it.
+  // A sample's result does not depend on the batch around it. One that does is refused in graphs
+  // that need this.
   bool batch_invariant = true;
   // Why it cannot serve this node; nothing when it can. Null: serves every node.
   std::optional<std::string> (*refuse)(const NodeContext&) = nullptr;

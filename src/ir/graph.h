@@ -88,6 +88,11 @@ class Graph {
   void store(Value variable, Value value);
   void add_output(std::string name, Value value);
 
+  // Evaluation promises that a sample's bits do not depend on the batch around it: such a graph is
+  // served only by implementations that keep this.
+  void require_batch_invariance() { needs_batch_invariance_ = true; }
+  bool needs_batch_invariance() const { return needs_batch_invariance_; }
+
   const std::vector<Node>& nodes() const { return nodes_; }
   const std::vector<Store>& stores() const { return stores_; }
   const std::vector<Output>& outputs() const { return outputs_; }
@@ -121,6 +126,7 @@ class Graph {
   std::vector<ValueInfo> values_;
   std::vector<Store> stores_;
   std::vector<Output> outputs_;
+  bool needs_batch_invariance_ = false;
   std::unordered_map<std::string, Value> variables_;
   std::unordered_map<std::string, Value> inputs_;
 };

@@ -115,7 +115,9 @@ class GraphParser {
  private:
   void parse_line(LineParser& line) {
     if (line.done()) return;
-    if (line.accept("store")) {
+    if (line.accept("batch_invariant")) {
+      graph_.require_batch_invariance();
+    } else if (line.accept("store")) {
       Value variable = value(line);
       if (!graph_.is_variable(variable)) line.reject("a variable before it");
       line.expect("<-");
@@ -225,7 +227,7 @@ class GraphParser {
 }  // namespace
 
 std::string print_graph(const Graph& graph) {
-  std::string text;
+  std::string text = graph.needs_batch_invariance() ? "batch_invariant\n" : "";
   for (const Node& node : graph.nodes()) {
     std::string outputs, inputs;
     for (Value value : node.outputs) {

@@ -5,7 +5,9 @@
 namespace pounce {
 
 GraphCopier::GraphCopier(const Graph& source)
-    : source_(source), map_(size_t(source.value_count())) {}
+    : source_(source), map_(size_t(source.value_count())) {
+  if (source.needs_batch_invariance()) result_.require_batch_invariance();
+}
 
 std::vector<Value> GraphCopier::mapped_inputs(const Node& node) const {
   std::vector<Value> inputs;

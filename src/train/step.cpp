@@ -172,6 +172,7 @@ Graph build_update(const StepSpec& spec) {
 
 Graph build_evaluation(const StepSpec& spec, int64_t batch) {
   Graph graph;
+  graph.require_batch_invariance();
   Network network = StepBuilder::add_network(graph, spec, batch, false);
   graph.add_output(names::kLogits, network.logits);
   return graph;

@@ -120,6 +120,17 @@ TEST(HostBackend, TakesTheFirstThatDoesNotRefuse) {
   EXPECT_THAT(node.refusals[1].reason, HasSubstr("threads"));
 }
 
+TEST(HostBackend, RefusesWhatDependsOnTheBatchOnlyWhereThatMatters) {
+  TestBackend backend({{.name = "mixing", .batch_invariant = false, .make = make_negate},
+                       {.name = "steady", .make = make_negate}});
+  Graph graph = relu_graph();
+  EXPECT_EQ(backend.lower(graph, backend.target()).nodes[1].implementation, "mixing");
+  graph.require_batch_invariance();
+  LoweredNode node = backend.lower(graph, backend.target()).nodes[1];
+  EXPECT_EQ(node.implementation, "steady");
+  EXPECT_THAT(node.refusals.at(0).reason, HasSubstr("batch"));
+}
+
 TEST(HostBackend, NamesTheLayerItCannotRun) {
   TestBackend refusing({{.name = "sunday", .refuse = refuse_with_reason, .make = make_negate}});
   Graph graph = relu_graph();

@@ -32,6 +32,10 @@ TEST(GraphText, PrintsAsDocumented) {
   EXPECT_EQ(print_graph(parse_graph(kSmall)), kSmall);
   EXPECT_EQ(print_graph(Graph()), "");
   EXPECT_EQ(print_graph(parse_graph("")), "");
+  graph.require_batch_invariance();
+  std::string text = print_graph(graph);
+  EXPECT_EQ(text.substr(0, text.find('\n')), "batch_invariant");
+  EXPECT_EQ(print_graph(parse_graph(text)), text);
 }
 
 TEST(GraphText, ParsesEveryOpBack) {

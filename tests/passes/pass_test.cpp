@@ -200,5 +200,13 @@ TEST(PassList, NeverReturnsABrokenGraph) {
   EXPECT_THROW(run_passes(graph, {}, nullptr), Error);
 }
 
+TEST(Passes, KeepTheNeedForBatchInvariance) {
+  Graph graph;
+  graph.add_output("y", graph.add_one(OpKind::Relu, {graph.add_input("x", {DType::F32, {2}})}));
+  EXPECT_FALSE(run_passes(graph, {}, nullptr).needs_batch_invariance());
+  graph.require_batch_invariance();
+  EXPECT_TRUE(run_passes(graph, {}, nullptr).needs_batch_invariance());
+}
+
 }  // namespace
 }  // namespace pounce
