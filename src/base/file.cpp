@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <cerrno>
+#include <climits>
 #include <cstring>
 #include <utility>
 
@@ -61,6 +62,19 @@ void sync_folder(const std::string& path) {
   if (status != 0 && error_number != EINVAL && error_number != ENOTSUP) {
     fail_write(path, error_number);
   }
+}
+
+// The path that a chain of links ends at, whether or not something is there: a rename over `path`
+// itself would replace the link.
+std::string behind_links(std::string path) {
+  constexpr int kMostLinks = 40;  // as Linux
+  for (int i = 0; i < kMostLinks; ++i) {
+    char target[PATH_MAX];
+    ssize_t n = ::readlink(path.c_str(), target, sizeof target);
+    if (n <= 0 || n == ssize_t(sizeof target)) return path;
+    path = join_path(parent_path(path), std::string_view(target, size_t(n)));
+  }
+  fail_write(path, ELOOP);
 }
 
 }  // namespace
@@ -165,6 +179,16 @@ Result<std::vector<uint8_t>> read_file(const std::string& path) {
 }
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
+  struct stat status {};
+  bool exists = ::stat(path_.c_str(), &status) == 0;
+  if (exists && S_ISDIR(status.st_mode)) fail_write(path_, EISDIR);
+  if (exists && !S_ISREG(status.st_mode)) {
+    // A rename would put a file in the place of /dev/null, or of a pipe that is being read.
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor_ < 0) fail_write(path_, errno);
+    return;
+  }
+  path_ = behind_links(path_);
   std::string name = fmt::format(".{}.tmp-{}", base_name(path_), ::getpid());
   temporary_path_ = join_path(parent_path(path_), name);
   descriptor_ = ::open(temporary_path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -187,6 +211,10 @@ void AtomicFile::write(std::string_view text) {
 
 void AtomicFile::commit() {
   POUNCE_ASSERT(descriptor_ >= 0);
+  if (temporary_path_.empty()) {
+    if (::close(std::exchange(descriptor_, -1)) != 0) fail_write(path_, errno);
+    return;
+  }
   if (::fsync(descriptor_) != 0 && errno != EINVAL) fail_write(path_, errno);
   // Network file systems report a full disk at close.
   if (::close(std::exchange(descriptor_, -1)) != 0) fail_write(path_, errno);

@@ -48,7 +48,8 @@ class InputFile {
 };
 
 // Writes `path` completely or not at all. Throws Io (with a hint for a full disk, a read-only
-// folder, missing rights). Without commit() the destructor removes the temporary file.
+// folder, missing rights). Without commit() the destructor removes the temporary file. A link stays
+// and the file behind it is written; devices and pipes are written directly, not replaced.
 class AtomicFile {
  public:
   // Creates `.<name>.tmp-<pid>` in the folder of `path`.

@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -84,6 +85,39 @@ TEST(AtomicFile, FailsWithAHint) {
   dir.make_folder("taken/inside");
   EXPECT_THROW(write_file(dir / "taken", "text"), Error);
   EXPECT_THAT(names_in(dir.path()), ElementsAre("taken"));
+}
+
+TEST(AtomicFile, WritesBehindLinks) {
+  TempDir dir;
+  dir.put("old", std::string("old"));
+  ASSERT_EQ(symlink("old", (dir / "link").c_str()), 0);
+  ASSERT_EQ(symlink("link", (dir / "link_to_link").c_str()), 0);
+  ASSERT_EQ(symlink("new", (dir / "dangling").c_str()), 0);
+  ASSERT_EQ(symlink("circle", (dir / "circle").c_str()), 0);
+  write_file(dir / "link_to_link", "one");
+  write_file(dir / "dangling", "two");
+  EXPECT_THROW(write_file(dir / "circle", "three"), Error);
+  EXPECT_EQ(text_of(dir / "old"), "one");
+  EXPECT_EQ(text_of(dir / "new"), "two");
+  EXPECT_THAT(names_in(dir.path()),
+              ElementsAre("circle", "dangling", "link", "link_to_link", "new", "old"));
+}
+
+TEST(AtomicFile, DoesNotReplacePipesAndFolders) {
+  TempDir dir;
+  std::string pipe = dir / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  int reader = open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(reader, 0);
+  write_file(pipe, "text");
+  char buffer[8];
+  EXPECT_EQ(read(reader, buffer, sizeof buffer), 4);
+  close(reader);
+  EXPECT_FALSE(is_regular_file(pipe));
+  dir.make_folder("folder");
+  // At once, not when a long evaluation ends.
+  EXPECT_THROW(AtomicFile(dir / "folder"), Error);
+  EXPECT_THAT(names_in(dir.path()), ElementsAre("folder", "pipe"));
 }
 
 TEST(AtomicFile, NamesAFullDisk) {
