@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/ioctl.h>
@@ -179,6 +180,14 @@ bool write_all(int descriptor, std::string_view text) {
     text.remove_prefix(size_t(n));
   }
   return true;
+}
+
+void open_closed_standard_streams() {
+  for (int descriptor = 0; descriptor <= STDERR_FILENO; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is this one. Without /dev/null there is nothing better to do.
+    if (::open("/dev/null", O_RDWR) < 0) return;
+  }
 }
 
 void make_openmp_wait_passively(char** argv) {

@@ -32,6 +32,11 @@ int terminal_width(int descriptor);
 // be ignored by the program for the former.
 bool write_all(int descriptor, std::string_view text);
 
+// Opens /dev/null in the place of standard streams that are closed: else the files opened first
+// take their numbers, and messages end up in a log or a model. Call it before anything opens a
+// file.
+void open_closed_standard_streams();
+
 // Makes idle OpenMP threads sleep instead of spin, so that they leave the cores to decode threads
 // and to other programs. The runtime reads its policy while it is loaded: where the user has set
 // none, the program is started once more in its own process, with the policy in its environment.

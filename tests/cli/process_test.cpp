@@ -246,6 +246,19 @@ TEST_F(SmallDigits, JsonIsAllThereIsOnStandardOutput) {
   EXPECT_EQ(std::count(types.begin(), types.end(), "epoch"), 2);
 }
 
+TEST_F(SmallDigits, ClosedStreamsDoNotEndUpInFiles) {
+  Outcome outcome = run_shell("cd '" + work_.root() + "' && \"$POUNCE\" train digits --model cnn " +
+                              "--image-size 16 --epochs 1 --out run >&- 2>&-");
+  EXPECT_EQ(outcome.exit_code, 0);
+  for (const char* name : {"log.jsonl", "metrics.csv"}) {
+    std::ifstream lines(work_.path("run/") + name);
+    for (std::string line; std::getline(lines, line);) {
+      EXPECT_TRUE(line.starts_with("{\"type\"") || line.find(',') < 6) << name << ": " << line;
+    }
+  }
+  EXPECT_EQ(run({"predict", "run", "digits"}).exit_code, 0);
+}
+
 TEST_F(SmallDigits, QuietLeavesThePathOfTheModel) {
   Outcome outcome = run({"train", "digits", "--model", "cnn", "--image-size", "16", "--epochs", "1",
                          "-q", "--out", "run"});
