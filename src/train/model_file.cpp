@@ -1,6 +1,7 @@
 #include "train/model_file.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include <nlohmann/json.hpp>
@@ -12,6 +13,11 @@ namespace pounce {
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+// What training accepts; beyond it sizes overflow, or numbers become infinite.
+constexpr int kMostImageSize = 4096;
+constexpr double kLeastResizeRatio = 0.1;
+constexpr double kLeastStd = 1e-6;
 
 constexpr const char* kMetadataKey = "pounce";
 
@@ -40,7 +46,10 @@ ModelInfo info_from_json(const std::string& text) {
   Json json = Json::parse(text);
   info.model = json.at("model").get<std::string>();
   info.classes = json.at("classes").get<std::vector<std::string>>();
-  info.image_size = json.at("image_size").get<int>();
+  // Read as a double, for a conversion of 1e30 to int is undefined.
+  double image_size = json.at("image_size").get<double>();
+  bool is_size = image_size >= 1 && image_size <= kMostImageSize;
+  info.image_size = is_size ? int(image_size) : 0;
   info.resize_ratio = json.at("resize").get<double>();
   info.mean = json.at("mean").get<std::array<double, 3>>();
   info.std = json.at("std").get<std::array<double, 3>>();
@@ -54,8 +63,18 @@ void check_info(const ModelInfo& info) {
     fail(ErrorKind::BadData, "it holds a model \"{}\", this version knows: {}", info.model,
          fmt::join(known, ", "));
   }
-  if (info.classes.size() < 2 || info.image_size < 1 || info.image_size > 65536 ||
-      !(info.resize_ratio > 0 && info.resize_ratio <= 1)) {
+  // Names may repeat: those of two folders that are not UTF-8 can be stored alike.
+  auto is_empty = [](const std::string& name) { return name.empty(); };
+  bool has_classes =
+      info.classes.size() >= 2 && std::none_of(info.classes.begin(), info.classes.end(), is_empty);
+  bool has_size = info.image_size >= 1 && info.image_size <= kMostImageSize &&
+                  info.resize_ratio >= kLeastResizeRatio && info.resize_ratio <= 1;
+  auto is_scale = [](double value) { return value >= kLeastStd && std::isfinite(value); };
+  auto is_offset = [](double value) { return std::isfinite(value); };
+  bool has_scales = std::all_of(info.std.begin(), info.std.end(), is_scale) &&
+                    std::all_of(info.mean.begin(), info.mean.end(), is_offset);
+  double fraction = info.split_fraction.value_or(0);
+  if (!has_classes || !has_size || !has_scales || !(fraction >= 0 && fraction < 1)) {
     fail(ErrorKind::BadData, "its description has impossible values");
   }
 }

@@ -129,8 +129,20 @@ TEST_F(ModelFileTest, RejectsImpossibleDescriptions) {
   info_.classes = {"cat"};
   expect_rejected(exported().tensors, "impossible values");
   info_ = good;
-  info_.image_size = 0;
-  expect_rejected(exported().tensors, "impossible values");
+  for (int size : {0, -5, 65536, 1'000'000'000}) {
+    info_.image_size = size;
+    expect_rejected(exported().tensors, "impossible values");
+  }
+  auto refuse = [&](auto ModelInfo::*member, auto value) {
+    info_ = good;
+    info_.*member = value;
+    expect_rejected(exported().tensors, "impossible values");
+  };
+  refuse(&ModelInfo::classes, std::vector<std::string>{"", "cat", "dog"});
+  refuse(&ModelInfo::resize_ratio, 1e-12);
+  refuse(&ModelInfo::std, std::array<double, 3>{0.2, 0, 0.2});
+  refuse(&ModelInfo::std, std::array<double, 3>{0.2, -1, 0.2});
+  refuse(&ModelInfo::split_fraction, std::optional<double>(2.0));
 }
 
 TEST_F(ModelFileTest, NamesTheTensorThatDoesNotFit) {
