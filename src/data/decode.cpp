@@ -109,6 +109,13 @@ std::optional<Error> check_extents(int64_t width, int64_t height) {
   return std::nullopt;
 }
 
+std::optional<Error> check_file_size(uint64_t bytes) {
+  if (bytes <= kMaxFileBytes) return std::nullopt;
+  return Error(ErrorKind::Unsupported,
+               fmt::format("{} bytes, more than the {} of a picture that is read",
+                           group_digits(int64_t(bytes)), group_digits(int64_t(kMaxFileBytes))));
+}
+
 Result<void> decode_image(std::span<const uint8_t> bytes, Image& image) {
   ImageFormat format = sniff_format(bytes.first(std::min<size_t>(bytes.size(), 32)));
   switch (format) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,11 @@ bool is_image_extension(std::string_view extension);
 
 // More pixels than this are refused as a decompression bomb; the limit of Pillow.
 constexpr int64_t kMaxPixels = 178'956'970;
+
+// Longer files are not read: no picture within kMaxPixels needs as many bytes, and the search for
+// the end of a sparse file would take hours.
+constexpr uint64_t kMaxFileBytes = uint64_t(2) << 30;
+std::optional<Error> check_file_size(uint64_t bytes);
 
 // Error kinds: BadData for a damaged file (any libjpeg warning, a wrong PNG checksum, a missing
 // end), Unsupported for a format or variant that cannot be decoded, named in the message.

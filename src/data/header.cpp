@@ -180,6 +180,7 @@ Result<ImageHeader> png_header(HeaderReader& reader) {
 Result<ImageHeader> read_image_header(const std::string& path, ImageFormat* unsupported_format) {
   Result<InputFile> file = InputFile::open(path);
   if (!file) return tl::make_unexpected(file.error());
+  if (auto refused = check_file_size(file->size())) return tl::make_unexpected(*refused);
   HeaderReader reader(std::move(*file));
   Result<std::span<const uint8_t>> head = reader.bytes(0, 32);
   if (!head) return tl::make_unexpected(head.error());

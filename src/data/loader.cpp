@@ -39,7 +39,13 @@ struct Workbench {
 };
 
 Result<void> read_and_decode(const std::string& path, Workbench& bench) {
-  if (Result<void> read = read_file(path, bench.file); !read) return read;
+  Result<InputFile> file = InputFile::open(path);
+  if (!file) return tl::make_unexpected(file.error());
+  if (auto refused = check_file_size(file->size())) return tl::make_unexpected(*refused);
+  bench.file.resize(size_t(file->size()));
+  Result<size_t> bytes = file->read_at(0, bench.file);
+  if (!bytes) return tl::make_unexpected(bytes.error());
+  bench.file.resize(*bytes);
   Result<void> decoded = decode_image(bench.file, bench.image);
   // A lack of memory says nothing about the file.
   if (!decoded && decoded.error().kind() == ErrorKind::OutOfMemory) throw decoded.error();

@@ -1,6 +1,7 @@
 #include "data/loader.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <numeric>
 #include <set>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "data/fixtures.h"
+#include "data/header.h"
 
 namespace pounce {
 namespace {
@@ -307,6 +309,19 @@ TEST_F(LoaderTest, AnEmptySetHasNoBatches) {
   Loader loader(options(), {});
   EXPECT_FALSE(loader.next());
   EXPECT_THAT(drain(loader, 0), IsEmpty());
+}
+
+TEST_F(LoaderTest, AnEnormousFileIsNotRead) {
+  test::TempDir dir;
+  std::string path = dir.put("huge.jpg", std::string("\xFF\xD8\xFF\xE0"));
+  std::filesystem::resize_file(path, uintmax_t(100) << 30);  // sparse
+  Result<std::vector<uint8_t>> pixels = load_for_inference(path, {32, 0.875});
+  ASSERT_FALSE(pixels);
+  EXPECT_EQ(pixels.error().kind(), ErrorKind::Unsupported);
+  Result<ImageHeader> header = read_image_header(path);
+  ASSERT_FALSE(header);
+  EXPECT_EQ(header.error().kind(), ErrorKind::Unsupported);
+  EXPECT_NE(header.error().message().find("107,374,182,400 bytes"), std::string::npos);
 }
 
 TEST_F(LoaderTest, InferenceReportsWhatIsWrong) {
