@@ -10,4 +10,10 @@ namespace pounce {
 // (Loshchilov and Hutter 2017). updates >= 1.
 std::vector<float> cosine_schedule(double peak, int64_t updates, int64_t warmup);
 
+// The same warm-up, then `peak` times gamma for every `step` updates after the start. step >= 1.
+std::vector<float> step_schedule(double peak, int64_t updates, int64_t warmup, int64_t step,
+                                 double gamma);
+// The same warm-up, then `peak`.
+std::vector<float> constant_schedule(double peak, int64_t updates, int64_t warmup);
+
 }  // namespace pounce
