@@ -7,8 +7,9 @@
 
 namespace pounce {
 
-// An object with `type` (run_begin, progress, epoch, checkpoint, warning, note, run_end) and the
-// keys docs/cli.md lists. No line feed. Text that is not UTF-8 is replaced character by character.
+// An object with `type` (run_begin, progress, epoch, checkpoint, warning, note, program, run_end)
+// and the keys docs/cli.md lists. No line feed. Text that is not UTF-8 is replaced character by
+// character.
 std::string event_to_json(const Event& event);
 
 }  // namespace pounce

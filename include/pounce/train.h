@@ -138,6 +138,13 @@ struct NoteIssued {
   std::string message;
 };
 
+// How one of the run's programs was built: for those who ask what happens inside.
+struct ProgramBuilt {
+  std::string name;  // "train/64", "evaluate/64": what it does, and for how many images
+  int64_t planned_bytes = 0;
+  std::string report;  // lines: passes and times, implementations and refusals, the memory plan
+};
+
 struct RunEnd {
   bool interrupted = false;
   int best_epoch = 0;  // 0: no epoch was completed
@@ -152,7 +159,7 @@ struct RunEnd {
 };
 
 using Event = std::variant<RunBegin, StepProgress, EpochEnd, CheckpointSaved, WarningIssued,
-                           NoteIssued, RunEnd>;
+                           NoteIssued, ProgramBuilt, RunEnd>;
 // Called from the thread that runs the training. An exception thrown by it ends the run.
 using EventSink = std::function<void(const Event&)>;
 

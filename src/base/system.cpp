@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/text.h"
 
 namespace pounce {
@@ -183,7 +184,8 @@ bool write_all(int descriptor, std::string_view text) {
 void make_openmp_wait_passively(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
   if (setenv("OMP_WAIT_POLICY", "passive", 1) != 0) return;
-  execv("/proc/self/exe", argv);
+  // By its own path, so that process lists keep the program's name.
+  execv(executable_path().c_str(), argv);
   // Still here: without /proc the threads spin, which is slower but correct.
 }
 

@@ -169,9 +169,11 @@ std::vector<Flag> train_flags() {
        {"bar", ProgressMode::Bar},
        {"plain", ProgressMode::Plain},
        {"none", ProgressMode::None}}));
-  flags.push_back(output_switch(
-      {.name = "verbose", .short_name = 'v', .section = {}, .help = "more about each epoch"},
-      &OutputSettings::verbose));
+  flags.push_back(output_switch({.name = "verbose",
+                                 .short_name = 'v',
+                                 .section = {},
+                                 .help = "more about programs and epochs"},
+                                &OutputSettings::verbose));
   add_output_flags(flags, "events as JSON, one object a line, on standard output");
   return flags;
 }

@@ -115,6 +115,7 @@ std::span<const JsonEventKeys> json_event_keys() {
       {"checkpoint", {"path"}},
       {"warning", {"message"}},
       {"note", {"message"}},
+      {"program", {"name", "planned_bytes", "report"}},
       {"run_end",
        {"interrupted", "best_epoch", "best_val_accuracy", "test_accuracy", "train_images",
         "skipped", "model", "run_folder", "seconds", "start_seconds"}},

@@ -209,6 +209,18 @@ void TerminalView::show(const NoteIssued& event) {
   output_.message(fmt::format("{} {}", output_.paint(Style::Note, "note:"), event.message));
 }
 
+void TerminalView::show(const ProgramBuilt& event) {
+  if (!options_.verbose) return;
+  output_.message(
+      fmt::format("program {}, {} planned", event.name, human_bytes(event.planned_bytes)));
+  std::string_view rest = event.report;
+  while (!rest.empty()) {
+    size_t end = std::min(rest.find('\n'), rest.size());
+    output_.message(fmt::format("  {}", rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+}
+
 void TerminalView::show(const RunEnd& event) {
   std::string text = fmt::format("{} after {}", event.interrupted ? "stopped" : "done",
                                  human_duration(event.seconds));

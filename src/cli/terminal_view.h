@@ -30,6 +30,7 @@ class TerminalView {
   void show(const CheckpointSaved& event);
   void show(const WarningIssued& event);
   void show(const NoteIssued& event);
+  void show(const ProgramBuilt& event);
   void show(const RunEnd& event);
 
   ViewOptions options_;

@@ -108,6 +108,18 @@ TrainConfig fill_defaults(TrainConfig config, const Dataset& dataset) {
   return config;
 }
 
+OnBad to_on_bad(BadFilePolicy policy) {
+  switch (policy) {
+    case BadFilePolicy::Auto:
+      return OnBad::Auto;
+    case BadFilePolicy::Skip:
+      return OnBad::Skip;
+    case BadFilePolicy::Stop:
+      return OnBad::Stop;
+  }
+  return OnBad::Auto;
+}
+
 int64_t updates_per_epoch(int64_t train_images, int batch_size) {
   return int64_t(batch_sizes(train_images, batch_size).size());
 }

@@ -13,7 +13,10 @@ void check_config(const TrainConfig& config);
 // Every optional filled in. Rules: docs/cli.md, the defaults of `pounce train`.
 TrainConfig fill_defaults(TrainConfig config, const Dataset& dataset);
 
-// Optimizer updates of one epoch and of the whole run.
+// Optimizer updates of one epoch.
 int64_t updates_per_epoch(int64_t train_images, int batch_size);
+
+// The word the scan has for it.
+OnBad to_on_bad(BadFilePolicy policy);
 
 }  // namespace pounce

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "data/loader.h"
 #include "train/config_file.h"
+#include "train/defaults.h"
 #include "train/evaluation.h"
 #include "train/inference.h"
 #include "train/metrics.h"
@@ -25,18 +26,6 @@ Split to_split(SplitChoice choice) {
       return Split::All;
   }
   return Split::Val;
-}
-
-OnBad to_on_bad(BadFilePolicy policy) {
-  switch (policy) {
-    case BadFilePolicy::Auto:
-      return OnBad::Auto;
-    case BadFilePolicy::Skip:
-      return OnBad::Skip;
-    case BadFilePolicy::Stop:
-      return OnBad::Stop;
-  }
-  return OnBad::Auto;
 }
 
 std::string data_folder(const EvalConfig& config) {

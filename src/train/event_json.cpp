@@ -89,6 +89,13 @@ Json to_json(const NoteIssued& event) {
   return {{"type", "note"}, {"message", event.message}};
 }
 
+Json to_json(const ProgramBuilt& event) {
+  return {{"type", "program"},
+          {"name", event.name},
+          {"planned_bytes", event.planned_bytes},
+          {"report", event.report}};
+}
+
 Json to_json(const RunEnd& event) {
   return {{"type", "run_end"},
           {"interrupted", event.interrupted},

@@ -8,6 +8,7 @@
 #include "base/system.h"
 #include "data/loader.h"
 #include "data/order.h"
+#include "engine/report.h"
 #include "pounce/train.h"
 #include "train/defaults.h"
 #include "train/device.h"
@@ -26,28 +27,10 @@ std::string train_program(int batch) {
   return fmt::format("train/{}", batch);
 }
 
-OnBad to_on_bad(BadFilePolicy policy) {
-  switch (policy) {
-    case BadFilePolicy::Auto:
-      return OnBad::Auto;
-    case BadFilePolicy::Skip:
-      return OnBad::Skip;
-    case BadFilePolicy::Stop:
-      return OnBad::Stop;
-  }
-  return OnBad::Auto;
-}
-
-// One program for each batch size an epoch over `images` has.
-void add_programs(std::vector<NamedGraph>& graphs, int64_t images, int batch_size,
-                  const std::function<NamedGraph(int)>& build) {
-  std::vector<int> sizes = batch_sizes(images, batch_size);
-  for (int size : std::set<int>(sizes.begin(), sizes.end())) {
-    NamedGraph graph = build(size);
-    bool known = std::any_of(graphs.begin(), graphs.end(),
-                             [&](const NamedGraph& other) { return other.name == graph.name; });
-    if (!known) graphs.push_back(std::move(graph));
-  }
+// The batch sizes an epoch over `samples` has.
+std::set<int> distinct_sizes(const std::vector<Sample>& samples, int batch_size) {
+  std::vector<int> sizes = batch_sizes(int64_t(samples.size()), batch_size);
+  return {sizes.begin(), sizes.end()};
 }
 
 struct Best {
@@ -76,12 +59,14 @@ class Trainer::Impl {
 
   bool train_epoch(int epoch, const std::stop_token& stop);
   void train_batch(const Batch& batch);
+  bool add_train_program(int size);
+  void report(const std::string& program);
   void check_stop_flag(const Batch& batch);
   void note_holes(const Batch& batch);
   Tally validate(Loader& loader, int epoch, const std::stop_token& stop);
   void end_epoch(int epoch, const Tally* validation);
   void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
-  void save(const std::string& path);
+  void save(bool is_best);
   RunEnd finish(bool interrupted, const std::stop_token& stop);
   double test_with_best(const std::stop_token& stop);
 
@@ -99,6 +84,8 @@ class Trainer::Impl {
   std::unique_ptr<Session> session_;
   std::unique_ptr<Loader> train_loader_;
   std::unique_ptr<Loader> val_loader_;
+
+  std::set<int> too_small_;  // batch sizes the network cannot train on
 
   Tally tally_;  // of the epoch in progress
   double epoch_start_ = 0;
@@ -157,13 +144,13 @@ void Trainer::Impl::prepare(const std::stop_token& stop) {
 void Trainer::Impl::make_session() {
   std::vector<NamedGraph> graphs;
   int batch = *config_.batch_size;
-  add_programs(graphs, int64_t(dataset_.train.size()), batch, [&](int size) {
-    return NamedGraph{train_program(size), build_fused_step(spec_, size)};
-  });
-  for (const std::vector<Sample>* samples : {&dataset_.val, &dataset_.test}) {
-    add_programs(graphs, int64_t(samples->size()), batch, [&](int size) {
-      return NamedGraph{evaluation_program(size), build_evaluation(spec_, size)};
-    });
+  for (int size : distinct_sizes(dataset_.train, batch)) {
+    graphs.push_back({train_program(size), build_fused_step(spec_, size)});
+  }
+  std::set<int> evaluated = distinct_sizes(dataset_.val, batch);
+  evaluated.merge(distinct_sizes(dataset_.test, batch));
+  for (int size : evaluated) {
+    graphs.push_back({evaluation_program(size), build_evaluation(spec_, size)});
   }
   session_ = std::make_unique<Session>(*device_.backend, communicator_, graphs);
 }
@@ -224,9 +211,11 @@ void Trainer::Impl::announce() {
     emit(WarningIssued{fmt::format("class folder {} has no usable image and is left out", name)});
   }
   emit(std::move(begin));
+  for (const std::string& program : session_->program_names()) report(program);
 }
 
 RunEnd Trainer::Impl::run(std::stop_token stop) {
+  if (session_) fail(ErrorKind::InvalidArgument, "a Trainer runs once; make another one");
   run_start_ = monotonic_seconds();
   prepare(stop);
   announce();
@@ -256,6 +245,10 @@ bool Trainer::Impl::train_epoch(int epoch, const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::optional<Batch> batch = train_loader_->next();
     if (!batch) {
+      if (tally_.images == 0) {
+        fail_with_hint(ErrorKind::BadData, "see skipped.tsv in the run folder",
+                       "no training image of epoch {} could be used", epoch);
+      }
       train_seconds_ = monotonic_seconds() - start;
       wait_seconds_ = train_loader_->wait_seconds();
       return true;
@@ -271,9 +264,7 @@ bool Trainer::Impl::train_epoch(int epoch, const std::stop_token& stop) {
 
 void Trainer::Impl::train_batch(const Batch& batch) {
   std::string program = train_program(batch.size());
-  if (!session_->has_program(program)) {
-    session_->add_program({program, build_fused_step(spec_, batch.size())});
-  }
+  if (!session_->has_program(program) && !add_train_program(batch.size())) return;
   std::vector<float> weights(size_t(batch.size()), 1.0F);
   float divisor = float(batch.size());
   const InputData inputs[] = {{names::kImages, bytes_of(batch.images)},
@@ -288,6 +279,33 @@ void Trainer::Impl::train_batch(const Batch& batch) {
   for (size_t i = 0; i < losses.size(); ++i) tally_.add(losses[i], ranks[i]);
   images_seen_ += batch.size();
   ++update_;
+}
+
+// For a size that a hole made. False where the network cannot train on so few images: its last maps
+// may hold one value a channel, which has no variance.
+bool Trainer::Impl::add_train_program(int size) {
+  Graph step;
+  try {
+    step = build_fused_step(spec_, size);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::InvalidArgument) throw;
+    if (too_small_.insert(size).second) {
+      emit(
+          WarningIssued{fmt::format("damaged files left a batch of {}, too small to train on; such "
+                                    "a batch is left out of its epoch: {}",
+                                    size, error.message())});
+    }
+    return false;
+  }
+  std::string name = train_program(size);
+  session_->add_program({name, std::move(step)});
+  report(name);
+  return true;
+}
+
+void Trainer::Impl::report(const std::string& program) {
+  emit(ProgramBuilt{program, int64_t(session_->plan(program).planned_bytes),
+                    report_program(*session_, program)});
 }
 
 void Trainer::Impl::check_stop_flag(const Batch& batch) {
@@ -380,8 +398,7 @@ void Trainer::Impl::end_epoch(int epoch, const Tally* validation) {
   end.peak_bytes = peak_resident_bytes();
   end.h2d_bytes = session_->transfers().to_device_bytes - transfers_before_.to_device_bytes;
   end.d2h_bytes = session_->transfers().to_host_bytes - transfers_before_.to_host_bytes;
-  save(folder_->last_model());
-  if (end.is_best) save(folder_->best_model());
+  save(end.is_best);
   end.seconds = monotonic_seconds() - epoch_start_;
   double elapsed = monotonic_seconds() - run_start_;
   end.seconds_left = elapsed / epoch * (*config_.epochs - epoch);
@@ -389,9 +406,14 @@ void Trainer::Impl::end_epoch(int epoch, const Tally* validation) {
   emit(end);
 }
 
-void Trainer::Impl::save(const std::string& path) {
-  save_model(path, export_model(info_, state_, *session_));
-  emit(CheckpointSaved{path});
+void Trainer::Impl::save(bool is_best) {
+  ModelFile model = export_model(info_, state_, *session_);
+  std::vector<std::string> paths = {folder_->last_model()};
+  if (is_best) paths.push_back(folder_->best_model());
+  for (const std::string& path : paths) {
+    save_model(path, model);
+    emit(CheckpointSaved{path});
+  }
 }
 
 double Trainer::Impl::test_with_best(const std::stop_token& stop) {
@@ -413,8 +435,7 @@ RunEnd Trainer::Impl::finish(bool interrupted, const std::stop_token& stop) {
   end.best_val_accuracy = best_.accuracy;
   end.train_images = tally_.images;
   if (interrupted && update_ > 0) {
-    save(folder_->last_model());
-    if (best_.epoch == 0) save(folder_->best_model());
+    save(best_.epoch == 0);
   }
   if (update_ > 0) end.model = folder_->best_model();
   if (!interrupted && !dataset_.test.empty() && best_.epoch > 0) {

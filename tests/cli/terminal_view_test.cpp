@@ -169,7 +169,9 @@ TEST(TerminalView, VerboseSaysMore) {
   screen.view.handle(some_run());
   screen.view.handle(some_epoch());
   screen.view.handle(CheckpointSaved{"last.safetensors"});
+  screen.view.handle(ProgramBuilt{"train/64", 1 << 20, "pass p\nplanned"});
   EXPECT_THAT(screen.err, HasSubstr("parameters"));
+  EXPECT_THAT(screen.err, HasSubstr("program train/64, 1.0 MB planned\n  pass p\n  planned\n"));
   EXPECT_THAT(screen.err, HasSubstr("  update 0, lr 0"));
   EXPECT_THAT(screen.err, HasSubstr("  saved last.safetensors\n"));
 }

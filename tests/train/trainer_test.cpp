@@ -194,15 +194,19 @@ TEST_F(TrainerTest, AStopKeepsTheModelSoFar) {
   EXPECT_THAT(unfinished_files(), SizeIs(0));
 }
 
+// A valid header and end, with the middle overwritten: only decoding can tell.
+void damage_body(const std::string& path) {
+  std::vector<uint8_t> bytes = file_bytes(path);
+  for (size_t i = bytes.size() / 2; i < bytes.size() / 2 + 8; ++i) bytes[i] ^= 0xFF;
+  write_file(path, bytes);
+}
+
 TEST_F(TrainerTest, AFileDamagedInItsBodyLeavesAHole) {
-  // A valid header and end, with the middle overwritten: only decoding can tell.
   std::string victim;
   for (const auto& entry : std::filesystem::directory_iterator(work_ / "digits/1")) {
     victim = std::max(victim, entry.path().string());
   }
-  std::vector<uint8_t> bytes = file_bytes(victim);
-  for (size_t i = bytes.size() / 2; i < bytes.size() / 2 + 8; ++i) bytes[i] ^= 0xFF;
-  write_file(victim, bytes);
+  damage_body(victim);
   TrainConfig all = config("run");
   all.val_fraction = 0;
   Training training = train(all);
@@ -222,6 +226,60 @@ TEST_F(TrainerTest, AFileDamagedInItsBodyLeavesAHole) {
   all.out = work_ / "strict";
   all.on_bad = BadFilePolicy::Stop;
   EXPECT_ERROR(train(all), ErrorKind::BadData, "--on-bad skip");
+}
+
+// Of 32 pixels a ResNet keeps one value a channel and image: a batch of one has no variance.
+TEST_F(TrainerTest, ABatchTooSmallForItsNetworkIsLeftOut) {
+  copy_digits(work_ / "few", 2, 2);
+  damage_body(std::filesystem::directory_iterator(work_ / "few/1")->path());
+  TrainConfig pairs = small_config(work_ / "few", work_ / "run");
+  pairs.model = "resnet18";
+  pairs.image_size = 32;
+  pairs.batch_size = 2;
+  pairs.val_fraction = 0;
+  pairs.on_bad = BadFilePolicy::Skip;
+  Training training = train(pairs);
+  std::vector<EpochEnd> epochs = training.all<EpochEnd>();
+  ASSERT_THAT(epochs, SizeIs(2));
+  for (const EpochEnd& epoch : epochs) EXPECT_EQ(epoch.images, 2);
+  std::vector<WarningIssued> warnings = training.all<WarningIssued>();
+  ASSERT_THAT(warnings, SizeIs(2));
+  EXPECT_THAT(warnings[1].message, HasSubstr("a batch of 1, too small"));
+}
+
+TEST_F(TrainerTest, NoUsableTrainingImageIsAnError) {
+  copy_digits(work_ / "few", 2, 2);
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(work_ / "few")) {
+    if (entry.is_regular_file()) damage_body(entry.path());
+  }
+  TrainConfig none = small_config(work_ / "few", work_ / "run");
+  none.val_fraction = 0;
+  none.on_bad = BadFilePolicy::Skip;
+  EXPECT_ERROR(train(none), ErrorKind::BadData, "no training image of epoch 1");
+  EXPECT_FALSE(is_regular_file(work_ / "run/best.safetensors"));
+}
+
+TEST_F(TrainerTest, ReportsHowItsProgramsWereBuilt) {
+  std::vector<ProgramBuilt> programs = train(config("run")).all<ProgramBuilt>();
+  ASSERT_FALSE(programs.empty());
+  bool has_step = false;
+  for (const ProgramBuilt& program : programs) {
+    has_step |= program.name == "train/16" &&
+                program.report.find("conv2d_bwd_weights: implicit_gemm") != std::string::npos;
+    EXPECT_GT(program.planned_bytes, 0);
+    for (const char* part : {"pass legalize_stores: ", "lower bound", "alive at the peak"}) {
+      EXPECT_THAT(program.report, HasSubstr(part));
+    }
+  }
+  EXPECT_TRUE(has_step);
+}
+
+TEST_F(TrainerTest, RunsOnce) {
+  TrainConfig once = config("run");
+  once.epochs = 1;
+  Trainer trainer(once);
+  trainer.run();
+  EXPECT_ERROR(trainer.run(), ErrorKind::InvalidArgument, "runs once");
 }
 
 TEST_F(TrainerTest, DivergenceNamesUpdateAndTensor) {
