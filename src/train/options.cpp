@@ -392,8 +392,7 @@ void add_optimizer_options(std::vector<TrainOption>& table) {
                           .value_name = "X",
                           .default_text = "0.1",
                           .help = "factor of a step of --schedule step"},
-                         &TrainConfig::step_gamma,
-                         {.least = 0, .most = 1, .above_least = true}));
+                         &TrainConfig::step_gamma, {.least = 0, .most = 1, .above_least = true}));
   table.push_back(number({.name = "warmup-epochs",
                           .group = kGroup,
                           .value_name = "X",
@@ -421,14 +420,15 @@ void add_robustness_options(std::vector<TrainOption>& table) {
                   "images; the weights of all training images are 1 on average."},
       &TrainConfig::class_weights,
       {{"none", ClassWeights::None}, {"balanced", ClassWeights::Balanced}}));
-  table.push_back(number({.name = "ema",
-                          .group = kGroup,
-                          .value_name = "DECAY",
-                          .default_text = "0 (off)",
-                          .help = "average the weights over updates; validate and keep the average",
-                          .details = "The average moves by 1 - DECAY an update, faster in the first "
-                                     "ones. 0.999 suits runs of some thousand updates."},
-                         &TrainConfig::ema_decay, {.least = 0, .most = 1, .below_most = true}));
+  table.push_back(
+      number({.name = "ema",
+              .group = kGroup,
+              .value_name = "DECAY",
+              .default_text = "0 (off)",
+              .help = "average the weights over updates; validate and keep the average",
+              .details = "The average moves by 1 - DECAY an update, faster in the first "
+                         "ones. 0.999 suits runs of some thousand updates."},
+             &TrainConfig::ema_decay, {.least = 0, .most = 1, .below_most = true}));
   table.push_back(number({.name = "clip-grad",
                           .group = kGroup,
                           .value_name = "NORM",

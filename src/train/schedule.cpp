@@ -37,4 +37,21 @@ std::vector<float> constant_schedule(double peak, int64_t updates, int64_t warmu
   return with_warmup(peak, updates, warmup, [](int64_t) { return 1.0; });
 }
 
+std::vector<float> make_schedule(const TrainConfig& config, int64_t updates,
+                                 int64_t epoch_updates) {
+  double peak = *config.learning_rate;
+  int64_t warmup = std::llround(config.warmup_epochs * double(epoch_updates));
+  switch (config.schedule) {
+    case ScheduleKind::Cosine:
+      break;
+    case ScheduleKind::Constant:
+      return constant_schedule(peak, updates, warmup);
+    case ScheduleKind::Step: {
+      int64_t step = std::llround(config.step_epochs * double(epoch_updates));
+      return step_schedule(peak, updates, warmup, std::max<int64_t>(1, step), config.step_gamma);
+    }
+  }
+  return cosine_schedule(peak, updates, warmup);
+}
+
 }  // namespace pounce

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "pounce/train.h"
+
 namespace pounce {
 
 // Linear warm-up over the first `warmup` of `updates`, then a half cosine from `peak` to 0
@@ -15,5 +17,8 @@ std::vector<float> step_schedule(double peak, int64_t updates, int64_t warmup, i
                                  double gamma);
 // The same warm-up, then `peak`.
 std::vector<float> constant_schedule(double peak, int64_t updates, int64_t warmup);
+
+// The schedule of a complete configuration, `epoch_updates` updates an epoch.
+std::vector<float> make_schedule(const TrainConfig& config, int64_t updates, int64_t epoch_updates);
 
 }  // namespace pounce
