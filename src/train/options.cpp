@@ -126,7 +126,7 @@ double parse_in_range(std::string_view option, const std::string& given, std::st
 }
 
 TrainOption patience(const OptionText& text) {
-  constexpr int64_t kMost = 100'000;
+  static constexpr int64_t kMost = 100'000;
   TrainOption option = make_option(text);
   option.set = [name = text.name](TrainConfig& config, const std::string& given) {
     std::optional<int64_t> value = parse_int(given);
