@@ -20,6 +20,8 @@
 namespace pounce {
 
 enum class OptimizerKind { AdamW, Adam, Sgd };
+enum class ScheduleKind { Cosine, Step, Constant };
+enum class ClassWeights { None, Balanced };
 // What to do with files that cannot be used: Auto skips, but stops when over 10 % of a class is
 // unusable.
 enum class BadFilePolicy { Auto, Skip, Stop };
@@ -34,12 +36,19 @@ struct TrainConfig {
   std::optional<int> epochs;
   std::optional<int> batch_size;
   OptimizerKind optimizer = OptimizerKind::AdamW;
-  std::optional<double> learning_rate;  // at the peak; never scaled when given
-  std::optional<double> weight_decay;   // on weights, not on norms and biases
-  double momentum = 0.9;                // sgd
-  bool nesterov = false;                // sgd
-  double warmup_epochs = 1;             // linear, then cosine to 0
-  double crop_scale_min = 0.35;         // area of a random crop, share of the image
+  std::optional<double> learning_rate;           // at the peak; never scaled when given
+  std::optional<double> weight_decay;            // on weights, not on norms and biases
+  double momentum = 0.9;                         // sgd
+  bool nesterov = false;                         // sgd
+  ScheduleKind schedule = ScheduleKind::Cosine;  // after the warm-up: to 0, in steps, or constant
+  double warmup_epochs = 1;                      // linear
+  double step_epochs = 30;                       // schedule step: epochs between two steps
+  double step_gamma = 0.1;                       // schedule step: factor of a step
+  ClassWeights class_weights = ClassWeights::None;  // balanced: rare classes weigh more
+  double ema_decay = 0;          // of averaged weights, which then are validated and saved
+  double clip_grad = 0;          // largest norm of the gradient; 0: no limit
+  int patience = 0;              // epochs without a better model before stopping; 0: all
+  double crop_scale_min = 0.35;  // area of a random crop, share of the image
   double crop_scale_max = 1.0;
   double hflip = 0.5;  // probability of a mirrored image
   double vflip = 0;

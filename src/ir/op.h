@@ -59,6 +59,9 @@ enum class OpKind : uint8_t {
   // optimizers
   Sgd,
   Adam,
+  SumSquares,
+  ClipDivisor,
+  MovingAverage,
 };
 
 // Inputs and variables: what a graph is given rather than computes.

@@ -81,6 +81,11 @@ void check_config(const TrainConfig& config) {
   check_range("lr", config.learning_rate.value_or(0), 0, 1000);
   check_range("weight-decay", config.weight_decay.value_or(0), 0, 1000);
   check_range("momentum", config.momentum, 0, 0.9999);
+  check_range("step-epochs", config.step_epochs, 1e-6, 100000);
+  check_range("step-gamma", config.step_gamma, 1e-12, 1);
+  check_range("ema", config.ema_decay, 0, 0.9999999);
+  check_range("clip-grad", config.clip_grad, 0, 1e6);
+  check_range("patience", config.patience, 0, 100000);
   check_range("warmup-epochs", config.warmup_epochs, 0, 100000);
   check_range("crop-scale's minimum", config.crop_scale_min, 0.01, 1);
   check_range("crop-scale's maximum", config.crop_scale_max, config.crop_scale_min, 1);

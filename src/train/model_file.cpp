@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "train/optimizer.h"
 
 namespace pounce {
 namespace {
@@ -92,6 +93,10 @@ std::vector<uint8_t> to_bytes(const std::vector<T>& values) {
   return bytes;
 }
 
+std::string variable_name(const StateEntry& entry, bool averages) {
+  return averages && entry.type.dtype == DType::F32 ? ema_variable(entry.name) : entry.name;
+}
+
 // Permutes between the two orders of a weights tensor: to[k,c,r,s] and from[k,r,s,c] or back.
 std::vector<float> permute(const std::vector<float>& values, const Shape& krsc, bool to_krsc) {
   POUNCE_ASSERT(krsc.rank() == 4 && values.size() == size_t(krsc.elements()));
@@ -130,18 +135,19 @@ Shape file_shape(const StateEntry& entry) {
 }
 
 ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& state,
-                       Session& session) {
+                       Session& session, bool averages) {
   ModelFile file;
   file.info = info;
   file.tensors.metadata = {{"format", "pt"}, {kMetadataKey, info_to_json(info)}};
   for (const StateEntry& entry : state) {
-    if (!session.has_variable(entry.name)) continue;
+    std::string variable = variable_name(entry, averages);
+    if (!session.has_variable(variable)) continue;
     NamedTensor tensor{entry.name, {entry.type.dtype, file_shape(entry)}, {}};
     if (entry.layout == FileLayout::ConvKcrs) {
       tensor.bytes =
-          to_bytes(kcrs_from_krsc(session.read_values<float>(entry.name), entry.type.shape));
+          to_bytes(kcrs_from_krsc(session.read_values<float>(variable), entry.type.shape));
     } else {
-      tensor.bytes = session.read_values<uint8_t>(entry.name);
+      tensor.bytes = session.read_values<uint8_t>(variable);
     }
     file.tensors.tensors.push_back(std::move(tensor));
   }
@@ -195,9 +201,11 @@ ModelFile load_model(const std::string& path) {
   }
 }
 
-void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session) {
+void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session,
+                  bool averages) {
   for (const StateEntry& entry : state) {
-    if (!session.has_variable(entry.name)) continue;
+    std::string variable = variable_name(entry, averages);
+    if (!session.has_variable(variable)) continue;
     const NamedTensor* tensor = file.tensors.find(entry.name);
     TensorType expected{entry.type.dtype, file_shape(entry)};
     if (tensor == nullptr || tensor->type != expected) {
@@ -208,9 +216,9 @@ void import_model(const ModelFile& file, const std::vector<StateEntry>& state, S
                      tensor == nullptr ? "absent" : to_string(tensor->type), to_string(expected));
     }
     if (entry.layout == FileLayout::ConvKcrs) {
-      session.write(entry.name, bytes_of(krsc_from_kcrs(floats_of(*tensor), entry.type.shape)));
+      session.write(variable, bytes_of(krsc_from_kcrs(floats_of(*tensor), entry.type.shape)));
     } else {
-      session.write(entry.name, bytes_of(tensor->bytes));
+      session.write(variable, bytes_of(tensor->bytes));
     }
   }
 }

@@ -30,8 +30,9 @@ struct ModelFile {
 };
 
 // Weights of the session, of those entries it has, converted to torchvision's layout.
+// `averages`: of the moving averages where there are some.
 ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& state,
-                       Session& session);
+                       Session& session, bool averages = false);
 // Written beside and renamed. Throws Io.
 void save_model(const std::string& path, const ModelFile& file);
 
@@ -42,7 +43,9 @@ ModelFile load_model(const std::string& path);
 
 // Writes every entry the session has a variable for. Throws BadData naming the first tensor that
 // is absent or of another shape than the network's.
-void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session);
+// `averages`: into the moving averages instead.
+void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session,
+                  bool averages = false);
 
 // K,C,R,S to K,R,S,C and back, for 4-axis tensors of F32.
 std::vector<float> krsc_from_kcrs(const std::vector<float>& values, const Shape& krsc);

@@ -43,4 +43,16 @@ void add_update(Graph& graph, const OptimizerSettings& settings, const StateEntr
   graph.store(second, next[2]);
 }
 
+std::string ema_variable(const std::string& name) {
+  return "ema." + name;
+}
+
+void add_moving_average(Graph& graph, double decay, const StateEntry& entry, Value value,
+                        const UpdateScalars& scalars) {
+  Value average = graph.add_variable(ema_variable(entry.name), entry.type, VariableRole::Optimizer);
+  graph.store(average,
+              graph.add_one(OpKind::MovingAverage, {average, value, scalars.updates, scalars.stop},
+                            {{"decay", decay}}, entry.name));
+}
+
 }  // namespace pounce

@@ -125,6 +125,20 @@ double parse_in_range(std::string_view option, const std::string& given, std::st
   return *value;
 }
 
+TrainOption patience(const OptionText& text) {
+  static constexpr int64_t kMost = 100'000;
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    std::optional<int64_t> value = parse_int(given);
+    if (!value || *value < 0 || *value > kMost) {
+      refuse(name, given, fmt::format("a whole number from 0 to {}", kMost));
+    }
+    config.patience = int(*value);
+  };
+  option.get = [](const TrainConfig& config) { return value_text(config.patience); };
+  return option;
+}
+
 template <typename T>
 TrainOption number(const OptionText& text, T TrainConfig::*member, Range range) {
   TrainOption option = make_option(text);
@@ -355,6 +369,30 @@ void add_optimizer_options(std::vector<TrainOption>& table) {
                           .help = "pull of the weights towards 0",
                           .details = "Never applied to normalisation layers and biases."},
                          &TrainConfig::weight_decay, {.least = 0, .most = 100}));
+  table.push_back(one_of<ScheduleKind>(
+      {.name = "schedule",
+       .group = kGroup,
+       .value_name = "NAME",
+       .default_text = "cosine",
+       .help = "learning rate after the warm-up: cosine, step or constant",
+       .details = "cosine falls to 0 at the end, step by --step-gamma every --step-epochs."},
+      &TrainConfig::schedule,
+      {{"cosine", ScheduleKind::Cosine},
+       {"step", ScheduleKind::Step},
+       {"constant", ScheduleKind::Constant}}));
+  table.push_back(number({.name = "step-epochs",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "30",
+                          .help = "epochs between two steps of --schedule step"},
+                         &TrainConfig::step_epochs,
+                         {.least = 0, .most = 100'000, .above_least = true}));
+  table.push_back(number({.name = "step-gamma",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "0.1",
+                          .help = "factor of a step of --schedule step"},
+                         &TrainConfig::step_gamma, {.least = 0, .most = 1, .above_least = true}));
   table.push_back(number({.name = "warmup-epochs",
                           .group = kGroup,
                           .value_name = "X",
@@ -368,6 +406,40 @@ void add_optimizer_options(std::vector<TrainOption>& table) {
                           .help = "share of each target that is spread over all classes"},
                          &TrainConfig::label_smoothing,
                          {.least = 0, .most = 1, .below_most = true}));
+}
+
+void add_robustness_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Training;
+  table.push_back(one_of<ClassWeights>(
+      {.name = "class-weights",
+       .group = kGroup,
+       .value_name = "WORD",
+       .default_text = "none",
+       .help = "none, or balanced: images of rare classes weigh more in the loss",
+       .details = "balanced weighs an image by the inverse of its class's share of the training "
+                  "images; the weights of all training images are 1 on average."},
+      &TrainConfig::class_weights,
+      {{"none", ClassWeights::None}, {"balanced", ClassWeights::Balanced}}));
+  table.push_back(
+      number({.name = "ema",
+              .group = kGroup,
+              .value_name = "DECAY",
+              .default_text = "0 (off)",
+              .help = "average the weights over updates; validate and keep the average",
+              .details = "The average moves by 1 - DECAY an update, faster in the first "
+                         "ones. 0.999 suits runs of some thousand updates."},
+             &TrainConfig::ema_decay, {.least = 0, .most = 1, .below_most = true}));
+  table.push_back(number({.name = "clip-grad",
+                          .group = kGroup,
+                          .value_name = "NORM",
+                          .default_text = "0 (off)",
+                          .help = "largest norm of the gradient over all weights together"},
+                         &TrainConfig::clip_grad, {.least = 0, .most = 1e6}));
+  table.push_back(patience({.name = "patience",
+                            .group = kGroup,
+                            .value_name = "N",
+                            .default_text = "0 (off)",
+                            .help = "stop after N epochs without a better model"}));
 }
 
 void add_augmentation_options(std::vector<TrainOption>& table) {
@@ -471,6 +543,7 @@ std::span<const TrainOption> train_options() {
     add_model_options(options);
     add_length_options(options);
     add_optimizer_options(options);
+    add_robustness_options(options);
     add_augmentation_options(options);
     add_data_options(options);
     add_run_options(options);

@@ -1,10 +1,12 @@
 #include "train/step.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "autodiff/autodiff.h"
 #include "base/error.h"
+#include "passes/rename_variables.h"
 
 namespace pounce {
 namespace {
@@ -68,14 +70,37 @@ class StepBuilder {
       grads[i] = graph_.add_one(OpKind::AllReduce, {grads[i]});
       check(grads[i], kFirstGradientTag + int64_t(i));
     }
+    if (spec_.optimizer.clip_norm > 0) divisor = clip(grads, divisor);
     Value rate = graph_.add_one(OpKind::Lookup, {rates, updates});
+    UpdateScalars scalars{rate, updates, divisor, stop_};
     auto gradient = grads.begin();
     for (const StateEntry& entry : state) {
-      if (!entry.trained) continue;
-      add_update(graph_, spec_.optimizer, entry, *gradient++, {rate, updates, divisor, stop_});
+      if (entry.trained) add_update(graph_, spec_.optimizer, entry, *gradient++, scalars);
     }
+    if (spec_.optimizer.ema_decay > 0) add_moving_averages(state, scalars);
     graph_.store(updates, graph_.add_one(OpKind::Increment, {updates, stop_}));
     reduced_ = std::move(grads);
+  }
+
+  // The divisor that also keeps the norm of all gradients together below the limit.
+  Value clip(const std::vector<Value>& grads, Value divisor) {
+    Value sum =
+        graph_.add_one(OpKind::Fill, {}, {{"value", 0.0}, {"shape", std::vector<int64_t>{}}});
+    for (Value gradient : grads) sum = graph_.add_one(OpKind::SumSquares, {gradient, sum});
+    return graph_.add_one(OpKind::ClipDivisor, {divisor, sum},
+                          {{"max_norm", spec_.optimizer.clip_norm}});
+  }
+
+  // Of weights and running statistics, as they are after this update.
+  void add_moving_averages(const std::vector<StateEntry>& state, const UpdateScalars& scalars) {
+    std::map<Value, Value> stored;
+    for (const Store& store : graph_.stores()) stored[store.variable] = store.value;
+    for (const StateEntry& entry : state) {
+      if (entry.type.dtype != DType::F32) continue;
+      auto at = stored.find(entry.variable);
+      Value value = at == stored.end() ? entry.variable : at->second;
+      add_moving_average(graph_, spec_.optimizer.ema_decay, entry, value, scalars);
+    }
   }
 
   // Indices of `grads`, those computed first first: so they are reduced, and lie in memory.
@@ -154,8 +179,11 @@ Graph build_update(const StepSpec& spec) {
   std::vector<StateEntry> state = network_state(spec);
   std::vector<Value> sums;
   for (StateEntry& entry : state) {
+    bool averaged = spec.optimizer.ema_decay > 0 && entry.type.dtype == DType::F32;
+    if (!entry.trained && !averaged) continue;
+    entry.variable = builder.graph().add_variable(
+        entry.name, entry.type, entry.trained ? VariableRole::Parameter : VariableRole::Statistic);
     if (!entry.trained) continue;
-    entry.variable = builder.graph().add_variable(entry.name, entry.type, VariableRole::Parameter);
     sums.push_back(builder.gradient_variable(entry));
   }
   builder.add_update_of(state, sums);
@@ -175,7 +203,8 @@ Graph build_evaluation(const StepSpec& spec, int64_t batch) {
   graph.require_batch_invariance();
   Network network = StepBuilder::add_network(graph, spec, batch, false);
   graph.add_output(names::kLogits, network.logits);
-  return graph;
+  if (spec.optimizer.ema_decay == 0) return graph;
+  return rename_variables(graph, ema_variable);
 }
 
 std::vector<StateEntry> network_state(const StepSpec& spec) {

@@ -49,7 +49,7 @@ Graph build_fused_step(const StepSpec& spec, int64_t batch);
 Graph build_accumulate(const StepSpec& spec, int64_t batch);
 // Input divisor. Applies the gradients and sets them to zero.
 Graph build_update(const StepSpec& spec);
-// Input images; output logits.
+// Input images; output logits. With the averaged weights where the optimizer keeps some.
 Graph build_evaluation(const StepSpec& spec, int64_t batch);
 
 // The network's entries, for saving and loading; `variable`s belong to no graph in use.

@@ -10,6 +10,7 @@
 #include "data/order.h"
 #include "engine/report.h"
 #include "pounce/train.h"
+#include "train/balance.h"
 #include "train/defaults.h"
 #include "train/device.h"
 #include "train/evaluation.h"
@@ -67,6 +68,7 @@ class Trainer::Impl {
   void end_epoch(int epoch, const Tally* validation);
   void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
   void save(bool is_best);
+  bool is_patience_over(int epoch);
   RunEnd finish(bool interrupted, const std::stop_token& stop);
   double test_with_best(const std::stop_token& stop);
 
@@ -81,6 +83,7 @@ class Trainer::Impl {
   StepSpec spec_;
   std::vector<StateEntry> state_;
   std::vector<float> learning_rates_;
+  std::vector<float> class_weights_;  // by label; 1 where all count alike
   std::unique_ptr<Session> session_;
   std::unique_ptr<Loader> train_loader_;
   std::unique_ptr<Loader> val_loader_;
@@ -124,11 +127,13 @@ void Trainer::Impl::prepare(const std::stop_token& stop) {
   spec_.optimizer = {.kind = config_.optimizer,
                      .momentum = config_.momentum,
                      .nesterov = config_.nesterov,
-                     .weight_decay = *config_.weight_decay};
+                     .weight_decay = *config_.weight_decay,
+                     .clip_norm = config_.clip_grad,
+                     .ema_decay = config_.ema_decay};
   int64_t each = updates_per_epoch(int64_t(dataset_.train.size()), *config_.batch_size);
   spec_.updates = each * *config_.epochs;
-  learning_rates_ = cosine_schedule(*config_.learning_rate, spec_.updates,
-                                    std::llround(config_.warmup_epochs * double(each)));
+  learning_rates_ = make_schedule(config_, spec_.updates, each);
+  class_weights_ = make_class_weights(config_.class_weights, dataset_);
   state_ = network_state(spec_);
   make_session();
   initialize_variables();
@@ -164,6 +169,7 @@ void Trainer::Impl::initialize_variables() {
     std::vector<float> values = initial_values(entry, config_.seed);
     std::lock_guard lock(session);
     session_->write(entry.name, bytes_of(values));
+    if (config_.ema_decay > 0) session_->write(ema_variable(entry.name), bytes_of(values));
   });
   session_->write(names::kLearningRates, bytes_of(learning_rates_));
 }
@@ -221,6 +227,7 @@ RunEnd Trainer::Impl::run(std::stop_token stop) {
   announce();
   bool interrupted = false;
   for (int epoch = 1; epoch <= *config_.epochs && !interrupted; ++epoch) {
+    if (is_patience_over(epoch)) break;
     epoch_start_ = monotonic_seconds();
     transfers_before_ = session_->transfers();
     interrupted = !train_epoch(epoch, stop);
@@ -234,6 +241,16 @@ RunEnd Trainer::Impl::run(std::stop_token stop) {
     }
   }
   return finish(interrupted, stop);
+}
+
+bool Trainer::Impl::is_patience_over(int epoch) {
+  bool over = config_.patience > 0 && epoch - 1 - best_.epoch >= config_.patience;
+  if (over) {
+    emit(
+        NoteIssued{fmt::format("no better model for {} epochs (--patience): stopped after epoch {}",
+                               config_.patience, epoch - 1)});
+  }
+  return over;
 }
 
 // False when it was stopped.
@@ -265,7 +282,8 @@ bool Trainer::Impl::train_epoch(int epoch, const std::stop_token& stop) {
 void Trainer::Impl::train_batch(const Batch& batch) {
   std::string program = train_program(batch.size());
   if (!session_->has_program(program) && !add_train_program(batch.size())) return;
-  std::vector<float> weights(size_t(batch.size()), 1.0F);
+  std::vector<float> weights;
+  for (int32_t label : batch.labels) weights.push_back(class_weights_[size_t(label)]);
   float divisor = float(batch.size());
   const InputData inputs[] = {{names::kImages, bytes_of(batch.images)},
                               {names::kLabels, bytes_of(batch.labels)},
@@ -408,16 +426,17 @@ void Trainer::Impl::end_epoch(int epoch, const Tally* validation) {
 
 void Trainer::Impl::save(bool is_best) {
   ModelFile model = export_model(info_, state_, *session_);
-  std::vector<std::string> paths = {folder_->last_model()};
-  if (is_best) paths.push_back(folder_->best_model());
-  for (const std::string& path : paths) {
-    save_model(path, model);
-    emit(CheckpointSaved{path});
-  }
+  save_model(folder_->last_model(), model);
+  emit(CheckpointSaved{folder_->last_model()});
+  if (!is_best) return;
+  // What was validated: the averaged weights, where there are some.
+  if (config_.ema_decay > 0) model = export_model(info_, state_, *session_, /*averages=*/true);
+  save_model(folder_->best_model(), model);
+  emit(CheckpointSaved{folder_->best_model()});
 }
 
 double Trainer::Impl::test_with_best(const std::stop_token& stop) {
-  import_model(load_model(folder_->best_model()), state_, *session_);
+  import_model(load_model(folder_->best_model()), state_, *session_, config_.ema_decay > 0);
   LoaderOptions options{.root = dataset_.root,
                         .batch_size = *config_.batch_size,
                         .preprocessing = {info_.image_size, info_.resize_ratio},

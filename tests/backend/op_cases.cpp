@@ -370,6 +370,29 @@ void add_optimizer_cases(Cases& cases) {
   add_adam_case(cases, "stopped", {33, 17}, {}, true);
 }
 
+void add_update_scalar_cases(Cases& cases) {
+  for (const Shape& shape : {Shape{}, Shape{7}, Shape{33, 17}, Shape{40009}}) {
+    std::string suffix = shape_name(shape);
+    cases.push_back(
+        {case_name(OpKind::SumSquares, suffix), OpKind::SumSquares, {{shape}, scalar(3)}});
+    for (bool stopped : {false, true}) {
+      for (int updates : {0, 20000}) {
+        cases.push_back({case_name(OpKind::MovingAverage, fmt::format("{}_{}{}", suffix, updates,
+                                                                      stopped ? "_stopped" : "")),
+                         OpKind::MovingAverage,
+                         {{shape}, {shape}, counter(updates), stop_flag(stopped)},
+                         {{"decay", 0.999}}});
+      }
+    }
+  }
+  for (double max_norm : {0.1, 1.0, 100.0}) {
+    cases.push_back({case_name(OpKind::ClipDivisor, fmt::format("{}", int(max_norm * 10))),
+                     OpKind::ClipDivisor,
+                     {scalar(8), scalar(500)},
+                     {{"max_norm", max_norm}}});
+  }
+}
+
 Cases make_cases() {
   Cases cases;
   add_control_cases(cases);
@@ -381,6 +404,7 @@ Cases make_cases() {
   add_pool_cases(cases);
   add_loss_cases(cases);
   add_optimizer_cases(cases);
+  add_update_scalar_cases(cases);
   std::stable_sort(cases.begin(), cases.end(),
                    [](const OpCase& a, const OpCase& b) { return a.op < b.op; });
   return cases;

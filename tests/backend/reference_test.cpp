@@ -247,6 +247,30 @@ TEST(ReferenceSgd, PlainAndNesterov) {
   EXPECT_THAT(y[1], ElementsAre(1));
 }
 
+TEST(ReferenceClip, TheDivisorScalesTheMeanGradientToTheLimit) {
+  // Sums (12, 16) over 4 samples: mean (3, 4) of norm 5.
+  std::vector<HostTensor> inputs = {f64({2}, {12, 16}), f32(0)};
+  Numbers squares = run_op(OpKind::SumSquares, inputs)[0];
+  EXPECT_THAT(squares, ElementsAre(400));
+  inputs = {f32(4), f32(400)};
+  double divisor = run_op(OpKind::ClipDivisor, inputs, {{"max_norm", 1.0}})[0][0];
+  EXPECT_NEAR(12 / divisor, 0.6, 1e-6);
+  EXPECT_NEAR(16 / divisor, 0.8, 1e-6);
+  EXPECT_THAT(run_op(OpKind::ClipDivisor, inputs, {{"max_norm", 10.0}})[0], ElementsAre(4));
+}
+
+TEST(ReferenceMovingAverage, MovesFastAtFirstAndStopsWithTheFlag) {
+  std::vector<HostTensor> inputs = {f64({1}, {1}), f64({1}, {11}), count(0), stop(0)};
+  const Attributes attributes = {{"decay", 0.75}};
+  // Before the first update: a tenth of the average, nine tenths of x.
+  EXPECT_THAT(run_op(OpKind::MovingAverage, inputs, attributes)[0],
+              ElementsAre(testing::DoubleNear(10, 1e-12)));
+  inputs[2] = count(1000);
+  EXPECT_THAT(run_op(OpKind::MovingAverage, inputs, attributes)[0], ElementsAre(3.5));
+  inputs[3] = stop(2);
+  EXPECT_THAT(run_op(OpKind::MovingAverage, inputs, attributes)[0], ElementsAre(1));
+}
+
 // Parameters after each of two updates of {1, -2} by the gradients {2, 0.5} and {1, -1}, which
 // arrive as sums over two samples; learning rate 0.125.
 std::vector<Numbers> two_adam_steps(const Attributes& attributes) {

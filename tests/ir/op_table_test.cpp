@@ -166,6 +166,10 @@ std::vector<WrongNode> wrong_shapes() {
       {OpKind::Adam, 3, f32({12}), {}, {"state", "f32[12]", "f32[3,4]"}},
       {OpKind::Adam, 5, f32({}), {}, {"updates", "f32[]", "i64[]"}},
       {OpKind::Adam, 6, {DType::I64, {}}, {}, {"divisor", "i64[]", "f32[]"}},
+      {OpKind::SumSquares, 1, f32({1}), {}, {"sum", "f32[1]", "f32[]"}},
+      {OpKind::ClipDivisor, 1, f32({2}), {}, {"sum_squares", "f32[2]", "f32[]"}},
+      {OpKind::ClipDivisor, -1, {}, {{"max_norm", 0.0}}, {"max_norm", "0"}},
+      {OpKind::MovingAverage, 1, f32({4, 3}), {}, {"x", "f32[4,3]", "f32[3,4]"}},
   };
 }
 

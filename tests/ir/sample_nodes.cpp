@@ -75,7 +75,10 @@ std::vector<SampleNode> training_samples() {
           {OpKind::CrossEntropyBwd, {rows, kMatrix, kMatrix, rows}},
           {OpKind::TargetRank, {kMatrix, {DType::I32, {3}}}},
           {OpKind::Sgd, {kMatrix, kMatrix, kMatrix, kScalar, kScalar, kStop}},
-          {OpKind::Adam, {kMatrix, kMatrix, kMatrix, kMatrix, kScalar, kCounter, kScalar, kStop}}};
+          {OpKind::Adam, {kMatrix, kMatrix, kMatrix, kMatrix, kScalar, kCounter, kScalar, kStop}},
+          {OpKind::SumSquares, {kMatrix, kScalar}},
+          {OpKind::ClipDivisor, {kScalar, kScalar}, {{"max_norm", 1.5}}},
+          {OpKind::MovingAverage, {kMatrix, kMatrix, kCounter, kStop}, {{"decay", 0.99}}}};
 }
 
 std::vector<SampleNode> all_samples() {

@@ -324,6 +324,42 @@ TEST_F(TrainerTest, RunFoldersAreNeitherOverwrittenNorInsideTheData) {
   EXPECT_FALSE(path_exists(work_ / "digits/run"));
 }
 
+TEST_F(TrainerTest, PatienceEndsARunThatNoLongerImproves) {
+  TrainConfig patient = config("run");
+  patient.learning_rate = 0;  // nothing can improve
+  patient.epochs = 50;
+  patient.patience = 3;
+  Training training = train(patient);
+  size_t epochs = training.all<EpochEnd>().size();
+  EXPECT_LT(epochs, 50U);
+  EXPECT_EQ(int(epochs), training.end.best_epoch + 3);
+  EXPECT_FALSE(training.end.interrupted);
+  EXPECT_THAT(training.all<NoteIssued>().back().message, HasSubstr("--patience"));
+}
+
+TEST_F(TrainerTest, AveragedWeightsAreValidatedAndKept) {
+  TrainConfig averaged = config("run");
+  averaged.ema_decay = 0.9;
+  averaged.epochs = 4;
+  Training training = train(averaged);
+  EXPECT_NE(file_bytes(work_ / "run/best.safetensors"), file_bytes(work_ / "run/last.safetensors"));
+  EvalConfig eval;
+  eval.model = work_ / "run";
+  EXPECT_DOUBLE_EQ(evaluate(eval).accuracy, *training.end.best_val_accuracy);
+}
+
+TEST_F(TrainerTest, AVeryWideClipChangesNothingAndATightOneDoes) {
+  auto sgd = [&](const char* out, double clip) {
+    TrainConfig clipped = config(out);
+    clipped.optimizer = OptimizerKind::Sgd;
+    clipped.clip_grad = clip;
+    return best_bytes(clipped);
+  };
+  std::vector<uint8_t> plain = sgd("plain", 0);
+  EXPECT_EQ(plain, sgd("wide", 1e6));
+  EXPECT_NE(plain, sgd("tight", 1e-3));
+}
+
 TEST_F(TrainerTest, ABatchLargerThanTheSetIsOneBatch) {
   TrainConfig large = config("run");
   large.batch_size = 4096;

@@ -85,6 +85,26 @@ void adam_range(const AdamStep& s, int64_t first, int64_t end) {
   for (; i < end; ++i) adam_vector(hn::CappedTag<float, 1>(), s, i);
 }
 
+// Eight sums at a time, added in order: enough for the pipeline, the same on every machine.
+double sum_squares_range(const float* x, int64_t first, int64_t end) {
+  double sums[8] = {};
+  int64_t i = first;
+  for (; i + 8 <= end; i += 8) {
+    for (int64_t j = 0; j < 8; ++j) sums[j] += double(x[i + j]) * double(x[i + j]);
+  }
+  for (; i < end; ++i) sums[0] += double(x[i]) * double(x[i]);
+  double sum = 0;
+  for (double each : sums) sum += each;
+  return sum;
+}
+
+void moving_average_range(const float* average, const float* x, float decay, float* out,
+                          int64_t first, int64_t end) {
+  float rest = 1.0f - decay;
+  POUNCE_VECTORIZE
+  for (int64_t i = first; i < end; ++i) out[i] = decay * average[i] + rest * x[i];
+}
+
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace pounce::cpu
@@ -96,6 +116,8 @@ namespace {
 
 HWY_EXPORT(sgd_range);
 HWY_EXPORT(adam_range);
+HWY_EXPORT(sum_squares_range);
+HWY_EXPORT(moving_average_range);
 
 // What a set stop flag asks for.
 void keep(const KernelArguments& arguments, int64_t elements, size_t output, size_t input) {
@@ -178,12 +200,59 @@ HostKernel make_adam(const NodeContext& context) {
   };
 }
 
+int64_t sum_pieces(const NodeContext& context) {
+  return (context.input(0).shape.elements() + kElementwiseGrain - 1) / kElementwiseGrain;
+}
+
+size_t sum_squares_workspace(const NodeContext& context) {
+  return size_t(sum_pieces(context)) * sizeof(double);
+}
+
+HostKernel make_sum_squares(const NodeContext& context) {
+  int64_t elements = context.input(0).shape.elements();
+  int64_t pieces = sum_pieces(context);
+  return [=](const KernelArguments& arguments) {
+    double* sums = static_cast<double*>(arguments.workspace);
+    const float* x = arguments.input<float>(0);
+    parallel_pieces(
+        arguments.threads, elements, kElementwiseGrain, [&](int64_t first, int64_t end) {
+          sums[first / kElementwiseGrain] = HWY_DYNAMIC_DISPATCH(sum_squares_range)(x, first, end);
+        });
+    double sum = double(*arguments.input<float>(1));
+    for (int64_t piece = 0; piece < pieces; ++piece) sum += sums[piece];
+    *arguments.output<float>(0) = float(sum);
+  };
+}
+
+HostKernel make_moving_average(const NodeContext& context) {
+  int64_t elements = context.input(0).shape.elements();
+  double decay = context.node.attributes.number("decay");
+  return [=](const KernelArguments& arguments) {
+    if (arguments.input<int64_t>(3)[0] != 0) return keep(arguments, elements, 0, 0);
+    double updates = double(*arguments.input<int64_t>(2));
+    float d = float(std::min(decay, (1.0 + updates) / (10.0 + updates)));
+    parallel_pieces(arguments.threads, elements, kElementwiseGrain,
+                    [&](int64_t first, int64_t end) {
+                      HWY_DYNAMIC_DISPATCH(moving_average_range)
+                      (arguments.input<float>(0), arguments.input<float>(1), d,
+                       arguments.output<float>(0), first, end);
+                    });
+  };
+}
+
 }  // namespace
 
 std::vector<Row> optimizer_kernels() {
   return {
       {OpKind::Sgd, {.name = "simd", .refuse = refuse_other_floats, .make = make_sgd}},
       {OpKind::Adam, {.name = "simd", .refuse = refuse_other_floats, .make = make_adam}},
+      {OpKind::SumSquares,
+       {.name = "simd",
+        .refuse = refuse_other_floats,
+        .workspace_bytes = sum_squares_workspace,
+        .make = make_sum_squares}},
+      {OpKind::MovingAverage,
+       {.name = "simd", .refuse = refuse_other_floats, .make = make_moving_average}},
   };
 }
 

@@ -88,12 +88,53 @@ HostKernel make_adam(const NodeContext& context) {
   };
 }
 
+template <typename T>
+HostKernel make_sum_squares(const NodeContext& context) {
+  int64_t elements = context.input(0).shape.elements();
+  return [=](const KernelArguments& arguments) {
+    double sum = double(*arguments.input<float>(1));
+    for (int64_t i = 0; i < elements; ++i) {
+      double x = double(arguments.input<T>(0)[i]);
+      sum += x * x;
+    }
+    *arguments.output<float>(0) = float(sum);
+  };
+}
+
+HostKernel make_clip_divisor(const NodeContext& context) {
+  double max_norm = context.node.attributes.number("max_norm");
+  return [=](const KernelArguments& arguments) {
+    double divisor = double(*arguments.input<float>(0));
+    double norm = std::sqrt(double(*arguments.input<float>(1))) / divisor;
+    *arguments.output<float>(0) = float(divisor * std::max(1.0, (norm + 1e-6) / max_norm));
+  };
+}
+
+template <typename T>
+HostKernel make_moving_average(const NodeContext& context) {
+  int64_t elements = context.input(0).shape.elements();
+  double decay = context.node.attributes.number("decay");
+  return [=](const KernelArguments& arguments) {
+    if (arguments.input<int64_t>(3)[0] != 0) return keep<T>(arguments, elements, 0, 0);
+    double updates = double(*arguments.input<int64_t>(2));
+    double d = std::min(decay, (1.0 + updates) / (10.0 + updates));
+    for (int64_t i = 0; i < elements; ++i) {
+      double average = double(arguments.input<T>(0)[i]);
+      double x = double(arguments.input<T>(1)[i]);
+      arguments.output<T>(0)[i] = T(d * average + (1.0 - d) * x);
+    }
+  };
+}
+
 }  // namespace
 
 std::vector<Row> optimizer_kernels() {
   return {
       floating_row<make_sgd<float>, make_sgd<double>>(OpKind::Sgd),
       floating_row<make_adam<float>, make_adam<double>>(OpKind::Adam),
+      floating_row<make_sum_squares<float>, make_sum_squares<double>>(OpKind::SumSquares),
+      {OpKind::ClipDivisor, {.name = "reference", .make = make_clip_divisor}},
+      floating_row<make_moving_average<float>, make_moving_average<double>>(OpKind::MovingAverage),
   };
 }
 

@@ -27,6 +27,30 @@ std::vector<TensorType> infer_adam(const InferInput& in) {
   return {in.inputs[0], in.inputs[0], in.inputs[0]};
 }
 
+std::vector<TensorType> infer_sum_squares(const InferInput& in) {
+  expect_floating(in.inputs[0], "x");
+  expect_type(in.inputs[1], "sum", kScalarF32);
+  return {kScalarF32};
+}
+
+std::vector<TensorType> infer_clip_divisor(const InferInput& in) {
+  expect_type(in.inputs[0], "divisor", kScalarF32);
+  expect_type(in.inputs[1], "sum_squares", kScalarF32);
+  if (!(in.attributes.number("max_norm") > 0)) {
+    fail(ErrorKind::InvalidArgument, "max_norm is {}, expected a number above 0",
+         in.attributes.number("max_norm"));
+  }
+  return {kScalarF32};
+}
+
+std::vector<TensorType> infer_moving_average(const InferInput& in) {
+  expect_floating(in.inputs[0], "average");
+  expect_type(in.inputs[1], "x", in.inputs[0]);
+  expect_type(in.inputs[2], "updates", kScalarI64);
+  expect_type(in.inputs[3], "stop", kStopFlag);
+  return {in.inputs[0]};
+}
+
 }  // namespace
 
 std::vector<OpInfo> optimizer_ops() {
@@ -57,6 +81,31 @@ std::vector<OpInfo> optimizer_ops() {
                       decay},
        .infer = infer_adam,
        .in_place = {{0, 0}, {1, 2}, {2, 3}}},
+      // sum + the sum of all squares of x; added up in double in an order that the shape fixes.
+      {.kind = OpKind::SumSquares,
+       .name = "sum_squares",
+       .inputs = {"x", "sum"},
+       .outputs = {"sum"},
+       .attributes = {},
+       .infer = infer_sum_squares},
+      // The divisor that also clips: with norm = sqrt(sum_squares) / divisor, the mean gradient is
+      // scaled by min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_ does.
+      {.kind = OpKind::ClipDivisor,
+       .name = "clip_divisor",
+       .inputs = {"divisor", "sum_squares"},
+       .outputs = {"divisor"},
+       .attributes = {{"max_norm", AttributeType::Float, {}}},
+       .infer = infer_clip_divisor},
+      // d * average + (1 - d) * x with d = min(decay, (1 + updates) / (10 + updates)), so that the
+      // first weights are soon forgotten; `updates` counts those before this one. A set stop flag
+      // keeps the average. Source: tf.train.ExponentialMovingAverage.
+      {.kind = OpKind::MovingAverage,
+       .name = "moving_average",
+       .inputs = {"average", "x", "updates", "stop"},
+       .outputs = {"average"},
+       .attributes = {{"decay", AttributeType::Float, {}}},
+       .infer = infer_moving_average,
+       .in_place = {{0, 0}}},
   };
 }
 
