@@ -1,3 +1,4 @@
+#include "ir/broadcast.h"
 #include "ir/ops/families.h"
 
 namespace pounce {
@@ -10,6 +11,15 @@ std::vector<TensorType> infer_elementwise(const InferInput& in) {
          to_string(in.inputs[0]), to_string(in.inputs[1]));
   }
   return {in.inputs[0]};
+}
+
+std::vector<TensorType> infer_arithmetic(const InferInput& in) {
+  expect_floating(in.inputs[0], "a");
+  if (in.inputs[0].dtype != in.inputs[1].dtype) {
+    fail(ErrorKind::InvalidArgument, "a is {}, b is {}, expected equal types",
+         to_string(in.inputs[0]), to_string(in.inputs[1]));
+  }
+  return {{in.inputs[0].dtype, broadcast_shapes(in.inputs[0].shape, in.inputs[1].shape)}};
 }
 
 OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view formula) {
@@ -25,6 +35,8 @@ OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view form
     info.inputs.push_back("b");
     info.in_place.push_back({0, 1});
   }
+  // Only an input as large as the output is written over, and that one is not repeated.
+  if (is_broadcast_arithmetic(kind)) info.infer = infer_arithmetic;
   return info;
 }
 
