@@ -27,16 +27,12 @@ std::vector<int64_t> strides_within(const Shape& out, const Shape& shape) {
 
 }  // namespace
 
-Shape broadcast_shapes(const Shape& a, const Shape& b) {
+std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b) {
   int rank = std::max(a.rank(), b.rank());
   std::vector<int64_t> extents(static_cast<size_t>(rank));
   for (int i = 0; i < rank; ++i) {
     int64_t of_a = extent_from_last(a, i), of_b = extent_from_last(b, i);
-    if (of_a != of_b && of_a != 1 && of_b != 1) {
-      fail(ErrorKind::InvalidArgument,
-           "shapes {} and {} do not broadcast: axis {} from the last has {} and {}", to_string(a),
-           to_string(b), i + 1, of_a, of_b);
-    }
+    if (of_a != of_b && of_a != 1 && of_b != 1) return std::nullopt;
     extents[size_t(rank - 1 - i)] = of_a == 1 ? of_b : of_a;
   }
   return Shape(extents);

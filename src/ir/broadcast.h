@@ -2,13 +2,14 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
 #include "base/shape.h"
 
 namespace pounce {
 
-// Throws InvalidArgument, naming both shapes, where an axis has two extents and neither is 1.
-Shape broadcast_shapes(const Shape& a, const Shape& b);
+// Nothing where an axis has two extents and neither is 1.
+std::optional<Shape> broadcast_shapes(const Shape& a, const Shape& b);
 
 // Whether `from` can be repeated into `to`.
 bool broadcasts_to(const Shape& from, const Shape& to);

@@ -13,27 +13,21 @@ struct Rows {
   int64_t width, elements;
 };
 
-// log sum exp of a row, without overflow.
-template <typename T>
-double normaliser(const T* row, int64_t width) {
-  double largest = double(*std::max_element(row, row + width));
-  double sum = 0;
-  for (int64_t i = 0; i < width; ++i) sum += std::exp(double(row[i]) - largest);
-  return largest + std::log(sum);
-}
-
 template <typename T>
 HostKernel make_softmax(const NodeContext& context) {
   Rows rows(context.input(0));
-  bool keep_log = context.node.op == OpKind::LogSoftmax;
+  bool is_log = context.node.op == OpKind::LogSoftmax;
   return [=](const KernelArguments& arguments) {
     for (int64_t at = 0; at < rows.elements; at += rows.width) {
       const T* x = arguments.input<T>(0) + at;
       T* y = arguments.output<T>(0) + at;
-      double log_sum = normaliser(x, rows.width);
+      // Against overflow.
+      double largest = double(*std::max_element(x, x + rows.width));
+      double sum = 0;
+      for (int64_t i = 0; i < rows.width; ++i) sum += std::exp(double(x[i]) - largest);
       for (int64_t i = 0; i < rows.width; ++i) {
-        double log_y = double(x[i]) - log_sum;
-        y[i] = T(keep_log ? log_y : std::exp(log_y));
+        double below = double(x[i]) - largest;
+        y[i] = T(is_log ? below - std::log(sum) : std::exp(below) / sum);
       }
     }
   };

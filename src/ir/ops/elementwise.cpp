@@ -14,12 +14,16 @@ std::vector<TensorType> infer_elementwise(const InferInput& in) {
 }
 
 std::vector<TensorType> infer_arithmetic(const InferInput& in) {
-  expect_floating(in.inputs[0], "a");
-  if (in.inputs[0].dtype != in.inputs[1].dtype) {
-    fail(ErrorKind::InvalidArgument, "a is {}, b is {}, expected equal types",
-         to_string(in.inputs[0]), to_string(in.inputs[1]));
+  const TensorType &a = in.inputs[0], &b = in.inputs[1];
+  expect_floating(a, "a");
+  std::optional<Shape> shape = broadcast_shapes(a.shape, b.shape);
+  if (a.dtype != b.dtype || !shape) {
+    fail(ErrorKind::InvalidArgument,
+         "a is {}, b is {}: expected one type, and axes, counted from the last, that are equal or "
+         "1 to broadcast",
+         to_string(a), to_string(b));
   }
-  return {{in.inputs[0].dtype, broadcast_shapes(in.inputs[0].shape, in.inputs[1].shape)}};
+  return {{a.dtype, *shape}};
 }
 
 OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view formula) {

@@ -27,10 +27,11 @@ PoolParams params_of(const Shape& x, const Attributes& attributes) {
 }
 
 // The position of the maximum within its window is kept in a byte.
-void expect_small_window(const PoolParams& p) {
-  if (p.kernel_h * p.kernel_w > 256) {
-    fail(ErrorKind::InvalidArgument, "a window of {} x {} has over 256 elements", p.kernel_h,
-         p.kernel_w);
+void expect_small_window(const Attributes& attributes) {
+  const std::vector<int64_t>& kernel = attributes.integers("kernel");
+  if (kernel.size() == 2 && kernel[0] * kernel[1] > 256) {
+    fail(ErrorKind::InvalidArgument, "a window of {} x {} has over 256 elements", kernel[0],
+         kernel[1]);
   }
 }
 
@@ -41,8 +42,8 @@ Shape input_shape_of_bwd(const Shape& grad_y, const Attributes& attributes) {
 std::vector<TensorType> infer_max_pool(const InferInput& in) {
   expect_floating(in.inputs[0], "x");
   expect_rank(in.inputs[0], "x", 4);
+  expect_small_window(in.attributes);
   PoolParams p = params_of(in.inputs[0].shape, in.attributes);
-  expect_small_window(p);
   Shape out = {p.batch, p.out_height, p.out_width, p.channels};
   return {{in.inputs[0].dtype, out}, {DType::U8, out}};
 }
@@ -52,8 +53,8 @@ std::vector<TensorType> infer_max_pool_bwd(const InferInput& in) {
   expect_rank(in.inputs[0], "grad_y", 4);
   expect_type(in.inputs[1], "position", {DType::U8, in.inputs[0].shape});
   Shape x = input_shape_of_bwd(in.inputs[0].shape, in.attributes);
+  expect_small_window(in.attributes);
   PoolParams p = params_of(x, in.attributes);
-  expect_small_window(p);
   expect_type(in.inputs[0], "grad_y",
               {in.inputs[0].dtype, {p.batch, p.out_height, p.out_width, p.channels}});
   return {{in.inputs[0].dtype, x}};
