@@ -29,7 +29,7 @@ std::vector<Row> linear_kernels();
 std::vector<Row> layout_kernels();
 std::vector<Row> reduce_kernels();
 std::vector<Row> softmax_kernels();
-std::vector<Row> depthwise_kernels();
+std::vector<Row> grouped_conv_kernels();
 std::vector<Row> conv_kernels();
 std::vector<Row> norm_kernels();
 std::vector<Row> layer_norm_kernels();

@@ -30,7 +30,12 @@ dnnl::memory unbound(const Desc& desc, const dnnl::engine& engine) {
 // These weight layouts lead to its direct kernels, whose sums have one order, and which are faster
 // here.
 constexpr Tag kDirectLayouts[] = {Tag::OIhw16i16o, Tag::Ohwi16o};
-constexpr Tag kDirectGroupLayouts[] = {Tag::gOIhw16i16o, Tag::Goihw16g};
+constexpr Tag kDirectGroupLayouts[] = {Tag::Goihw16g, Tag::Goihw8g, Tag::gOIhw16i16o};
+
+std::span<const Tag> direct_layouts(const ConvParams& p) {
+  if (p.groups == 1) return kDirectLayouts;
+  return kDirectGroupLayouts;
+}
 
 bool is_direct(const dnnl::convolution_forward::primitive_desc& desc) {
   return std::string_view(desc.impl_info_str()).starts_with("jit");
@@ -81,7 +86,7 @@ OneDnnConvolution::OneDnnConvolution(const NodeContext& context)
   if (context.node.op == OpKind::Conv2d) {
     input_ = x, output_ = y;
     input_argument_ = DNNL_ARG_SRC, output_argument_ = DNNL_ARG_DST;
-    for (Tag layout : p.groups == 1 ? kDirectLayouts : kDirectGroupLayouts) {
+    for (Tag layout : direct_layouts(p)) {
       if (is_direct(forward)) break;
       forward = first_that_exists(forward_with, layout, forward);
     }

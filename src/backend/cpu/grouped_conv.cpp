@@ -1,19 +1,22 @@
-// Weight gradients of depthwise convolutions, where every channel is its own group: sums in double
-// over pieces of images whose number depends on the batch alone, added in order.
+// Weight gradients of convolutions in groups. Depthwise, where every channel is its own group: sums
+// in double over pieces of images whose number depends on the batch alone, added in order. Others:
+// one product a group, as gemm.h orders it.
 #include <fmt/format.h>
 
+#include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
 #include "ir/conv_params.h"
+#include "plan/plan.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "backend/cpu/depthwise.cpp"
+#define HWY_TARGET_INCLUDE "backend/cpu/grouped_conv.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#ifndef POUNCE_CPU_DEPTHWISE_ONCE
-#define POUNCE_CPU_DEPTHWISE_ONCE
+#ifndef POUNCE_CPU_GROUPED_CONV_ONCE
+#define POUNCE_CPU_GROUPED_CONV_ONCE
 namespace pounce::cpu {
 namespace {
 
@@ -26,7 +29,7 @@ constexpr int64_t kChannelBlock = 64;
 
 }  // namespace
 }  // namespace pounce::cpu
-#endif  // POUNCE_CPU_DEPTHWISE_ONCE
+#endif  // POUNCE_CPU_GROUPED_CONV_ONCE
 
 HWY_BEFORE_NAMESPACE();
 namespace pounce::cpu {
@@ -133,14 +136,76 @@ HostKernel make_depthwise(const NodeContext& context) {
   };
 }
 
+std::optional<std::string> refuse_grouped(const NodeContext& context) {
+  ConvParams p = conv_params(context.graph, context.node);
+  if (p.dilation_h != 1 || p.dilation_w != 1) {
+    return fmt::format("dilation [{},{}], only [1,1] is served", p.dilation_h, p.dilation_w);
+  }
+  if (p.batch * p.channels * p.out_channels == 0) return "a tensor is empty";
+  return refuse_other_floats(context);
+}
+
+// One group by itself.
+ConvParams one_group(ConvParams p) {
+  p.channels /= p.groups, p.out_channels /= p.groups, p.groups = 1;
+  return p;
+}
+
+GemmShape group_gemm(const ConvParams& group) {
+  return {group.out_channels, group.kernel_height * group.kernel_width * group.channels,
+          group.batch * group.out_height * group.out_width, true};
+}
+
+// Bytes of gemm's own scratch; behind it lie the channels of one group, side by side.
+size_t gemm_bytes(const ConvParams& group, int threads) {
+  size_t bytes = gemm_workspace_bytes(group_gemm(group), threads);
+  return (bytes + kPlacementAlignment - 1) / kPlacementAlignment * kPlacementAlignment;
+}
+
+size_t grouped_workspace(const NodeContext& context) {
+  ConvParams group = one_group(conv_params(context.graph, context.node));
+  size_t gathered = size_t(group.batch * group.height * group.width * group.channels);
+  return gemm_bytes(group, context.target.threads) + gathered * sizeof(float);
+}
+
+HostKernel make_grouped(const NodeContext& context) {
+  ConvParams p = conv_params(context.graph, context.node);
+  ConvParams group = one_group(p);
+  int threads = context.target.threads;
+  size_t scratch = gemm_bytes(group, threads);
+  return [=](const KernelArguments& arguments) {
+    float* gathered = reinterpret_cast<float*>(static_cast<char*>(arguments.workspace) + scratch);
+    for (int64_t g = 0; g < p.groups; ++g) {
+      const float* x = arguments.input<float>(0) + g * group.channels;
+      auto gather = [&](int64_t first, int64_t end) {
+        for (int64_t i = first; i < end; ++i) {
+          std::copy_n(x + i * p.channels, group.channels, gathered + i * group.channels);
+        }
+      };
+      parallel_pieces(threads, p.batch * p.height * p.width, 1024, gather);
+      GemmShape shape = group_gemm(group);
+      gemm({shape, arguments.workspace, threads},
+           MatrixView{arguments.input<float>(1) + g * group.out_channels, 1, p.out_channels},
+           PatchView{gathered, group}, arguments.output<float>(0) + g * shape.rows * shape.columns);
+    }
+  };
+}
+
 }  // namespace
 
-std::vector<Row> depthwise_kernels() {
-  return {{OpKind::Conv2dBwdWeights,
-           {.name = "depthwise",
-            .refuse = refuse_depthwise,
-            .workspace_bytes = depthwise_workspace,
-            .make = make_depthwise}}};
+std::vector<Row> grouped_conv_kernels() {
+  return {
+      {OpKind::Conv2dBwdWeights,
+       {.name = "depthwise",
+        .refuse = refuse_depthwise,
+        .workspace_bytes = depthwise_workspace,
+        .make = make_depthwise}},
+      {OpKind::Conv2dBwdWeights,
+       {.name = "grouped_gemm",
+        .refuse = refuse_grouped,
+        .workspace_bytes = grouped_workspace,
+        .make = make_grouped}},
+  };
 }
 
 }  // namespace pounce::cpu
