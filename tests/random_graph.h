@@ -33,6 +33,7 @@ class RandomGraph {
   }
 
  private:
+  using Ints = std::vector<int64_t>;
   static TensorType f32(Shape shape) { return {DType::F32, shape}; }
   const TensorType image_ = f32({2, 4, 3, 3});
   const TensorType small_image_ = f32({2, 2, 2, 3});
@@ -40,12 +41,15 @@ class RandomGraph {
   const TensorType square_ = f32({3, 3});
   const TensorType filter_ = f32({3, 3, 3, 3});
   const TensorType channels_ = f32({3});
+  const TensorType cube_ = f32({8, 3, 3});  // an image's elements
+  const TensorType half_ = f32({2, 2, 3, 3});
 
   void add_leaves() {
     values_.push_back(graph_.add_input("images", image_));
     values_.push_back(graph_.add_input("rows", matrix_));
-    const TensorType types[] = {image_,    image_,    matrix_,   matrix_,      square_, filter_,
-                                channels_, channels_, channels_, small_image_, square_};
+    const TensorType types[] = {image_,  image_,    matrix_,   matrix_,   square_,
+                                filter_, channels_, channels_, channels_, small_image_,
+                                square_, cube_,     half_};
     for (const TensorType& type : types) {
       std::string name = fmt::format("v{}", variables_.size());
       variables_.push_back(
@@ -72,7 +76,7 @@ class RandomGraph {
   void add_node() {
     const TensorType& any = graph_.type(values_[random_.below(uint32_t(values_.size()))]);
     const TensorType type = any.dtype == DType::F32 ? any : image_;
-    switch (random_.below(14)) {
+    switch (random_.below(22)) {
       case 0:
       case 1:
         return keep(graph_.add(OpKind::Add, {pick(type), pick(type)}));
@@ -98,6 +102,28 @@ class RandomGraph {
         return add_batch_norm();
       case 12:
         return add_pool();
+      case 13:
+      case 14:
+        return keep(
+            graph_.add(pick_op({OpKind::Tanh, OpKind::Sigmoid, OpKind::Gelu, OpKind::GeluTanh,
+                                OpKind::Silu, OpKind::HardSwish, OpKind::HardSigmoid, OpKind::Neg,
+                                OpKind::Softmax, OpKind::LogSoftmax}),
+                       {pick(type)}));
+      case 15:
+        return keep(graph_.add(
+            pick_op({OpKind::TanhBwd, OpKind::SigmoidBwd, OpKind::GeluBwd, OpKind::Max, OpKind::Min,
+                     OpKind::MaxShare, OpKind::Sub, OpKind::SoftmaxBwd, OpKind::HardSwishBwd}),
+            {pick(type), pick(type)}));
+      case 16:
+        return add_broadcast();
+      case 17:
+        return add_reduction();
+      case 18:
+        return add_layout();
+      case 19:
+        return add_join();
+      case 20:
+        return add_layer_norm();
       default:
         return keep(random_.below(2) == 0
                         ? graph_.add(OpKind::BiasAdd, {pick(matrix_), pick(channels_)}, {}, "fc")
@@ -142,14 +168,86 @@ class RandomGraph {
     keep(graph_.add(OpKind::BatchNorm, inputs, {}, "bn"));
   }
 
+  OpKind pick_op(std::initializer_list<OpKind> ops) {
+    return ops.begin()[random_.below(uint32_t(ops.size()))];
+  }
+
+  // Arithmetic of an image and what repeats along it, either way round.
+  void add_broadcast() {
+    if (random_.below(4) == 0) {
+      return keep(graph_.add(OpKind::Broadcast, {pick(channels_)}, {{"shape", Ints{2, 3}}}));
+    }
+    std::vector<Value> inputs = {pick(image_), pick(random_.below(2) == 0 ? channels_ : square_)};
+    if (random_.below(2) == 0) std::swap(inputs[0], inputs[1]);
+    keep(graph_.add(pick_op({OpKind::Add, OpKind::Sub, OpKind::Mul, OpKind::Max}), inputs));
+  }
+
+  void add_reduction() {
+    OpKind op = pick_op({OpKind::ReduceSum, OpKind::ReduceMean, OpKind::ReduceMax});
+    switch (random_.below(3)) {
+      case 0:
+        return keep(graph_.add(op, {pick(image_)}, {{"axes", Ints{1, 2}}}));
+      case 1:
+        return keep(graph_.add(op, {pick(image_)}, {{"axes", Ints{0, 1, 3}}}));
+      default:
+        return keep(graph_.add(OpKind::ReduceMaxBwd, {pick(matrix_), pick(image_), pick(matrix_)},
+                               {{"axes", Ints{1, 2}}}));
+    }
+  }
+
+  void add_layout() {
+    const int64_t one = 1, two = 2;
+    switch (random_.below(6)) {
+      case 0:
+        return keep(graph_.add(OpKind::Reshape, {pick(image_)}, {{"shape", Ints{8, 3, 3}}}));
+      case 1:
+        return keep(graph_.add(OpKind::Reshape, {pick(cube_)}, {{"shape", Ints{2, 4, 3, 3}}}));
+      case 2:
+        return keep(
+            graph_.add(OpKind::Transpose, {pick(image_)}, {{"permutation", Ints{0, 1, 3, 2}}}));
+      case 3:
+        return keep(graph_.add(OpKind::Transpose, {pick(square_)}, {{"permutation", Ints{1, 0}}}));
+      case 4:
+        return keep(
+            graph_.add(OpKind::Slice, {pick(image_)},
+                       {{"axis", one}, {"start", int64_t(random_.below(3))}, {"size", two}}));
+      default:
+        return keep(graph_.add(OpKind::Pad, {pick(half_)},
+                               {{"axis", one}, {"before", one}, {"after", one}}));
+    }
+  }
+
+  void add_join() {
+    if (random_.below(2) == 0) {
+      return keep(
+          graph_.add(OpKind::Concat, {pick(half_), pick(half_)}, {{"axis", int64_t{1}}}, "join"));
+    }
+    keep(graph_.add(
+        OpKind::BatchMatMul, {pick(cube_), pick(cube_)},
+        {{"transpose_a", int64_t(random_.below(2))}, {"transpose_b", int64_t(random_.below(2))}}));
+  }
+
+  void add_layer_norm() {
+    const TensorType& type = random_.below(2) == 0 ? image_ : matrix_;
+    if (random_.below(3) > 0) {
+      return keep(graph_.add(OpKind::LayerNorm, {pick(type), pick(channels_), pick(channels_)}));
+    }
+    Value statistics =
+        graph_.add_one(OpKind::ReduceMean, {pick(type)}, {{"axes", Ints{type.shape.rank() - 1}}});
+    keep(graph_.add(OpKind::LayerNormBwd,
+                    {pick(type), pick(type), pick(channels_), statistics, statistics}));
+  }
+
   void add_pool() {
     Attributes window = {{"kernel", std::vector<int64_t>{3, 3}},
                          {"stride", std::vector<int64_t>{1, 1}},
                          {"padding", std::vector<int64_t>{1, 1}}};
-    switch (random_.below(3)) {
+    switch (random_.below(4)) {
       case 0:
-        return keep(graph_.add(OpKind::GlobalAvgPool, {pick(image_)}));
+        return keep(graph_.add(OpKind::AvgPool, {pick(image_)}, window));
       case 1:
+        return keep(graph_.add(OpKind::GlobalAvgPool, {pick(image_)}));
+      case 2:
         return keep(graph_.add(OpKind::GlobalAvgPoolBwd, {pick(matrix_)},
                                {{"height", int64_t{4}}, {"width", int64_t{3}}}));
       default:

@@ -10,7 +10,7 @@ std::vector<Value> matmul_vjp(const VjpContext& context) {
   bool tb = node.attributes.integer("transpose_b") != 0;
   auto product = [&](Value left, bool left_t, Value right, bool right_t) {
     return context.graph.add_one(
-        OpKind::MatMul, {left, right},
+        node.op, {left, right},
         {{"transpose_a", int64_t(left_t)}, {"transpose_b", int64_t(right_t)}}, node.name);
   };
   std::vector<Value> grads(2);
@@ -21,6 +21,11 @@ std::vector<Value> matmul_vjp(const VjpContext& context) {
     grads[1] = tb ? product(grad, true, a, ta) : product(a, !ta, grad, false);
   }
   return grads;
+}
+
+// Matrix by matrix.
+std::vector<Value> batch_matmul_vjp(const VjpContext& context) {
+  return matmul_vjp(context);
 }
 
 std::vector<Value> bias_add_vjp(const VjpContext& context) {

@@ -15,4 +15,15 @@ std::vector<Value> batch_norm_vjp(const VjpContext& context) {
   return grads;
 }
 
+// As above, over rows.
+std::vector<Value> layer_norm_vjp(const VjpContext& context) {
+  const Node& node = context.node;
+  std::vector<Value> grads(3);
+  if (!context.grad_outputs[0].valid()) return grads;
+  return context.graph.add(
+      OpKind::LayerNormBwd,
+      {context.grad_outputs[0], node.inputs[0], node.inputs[1], node.outputs[1], node.outputs[2]},
+      {}, node.name);
+}
+
 }  // namespace pounce

@@ -27,7 +27,7 @@ struct PoolParams {
   int64_t kernel_h, kernel_w, stride_h, stride_w, pad_h, pad_w;
 };
 
-// Of max_pool and max_pool_bwd.
+// Of max_pool, avg_pool and their _bwd.
 PoolParams pool_params(const Graph& graph, const Node& node);
 
 // floor((size + 2 pad - dilation (kernel - 1) - 1) / stride) + 1. Throws InvalidArgument, naming

@@ -91,9 +91,9 @@ std::vector<Value> Graph::add(OpKind op, std::vector<Value> inputs, Attributes a
     types.push_back(type(value));
   }
   try {
-    if (types.size() != info.inputs.size()) {
-      fail(ErrorKind::InvalidArgument, "{} inputs given, {} expected ({})", types.size(),
-           info.inputs.size(), fmt::join(info.inputs, ", "));
+    if (!accepts_inputs(info, types.size())) {
+      fail(ErrorKind::InvalidArgument, "{} inputs given, {} expected ({}{})", types.size(),
+           info.inputs.size(), fmt::join(info.inputs, ", "), info.variadic ? ", ..." : "");
     }
     complete_attributes(info, node.attributes);
     types = info.infer({types, node.attributes});

@@ -11,8 +11,8 @@ namespace {
 
 std::vector<OpInfo> build_table() {
   std::vector<OpInfo> table;
-  for (auto* family : {control_ops, image_ops, elementwise_ops, linear_ops, conv_ops, norm_ops,
-                       pool_ops, loss_ops, optimizer_ops}) {
+  for (auto* family : {control_ops, image_ops, elementwise_ops, linear_ops, layout_ops, reduce_ops,
+                       conv_ops, norm_ops, pool_ops, loss_ops, optimizer_ops}) {
     std::vector<OpInfo> rows = family();
     table.insert(table.end(), rows.begin(), rows.end());
   }
@@ -29,6 +29,16 @@ std::span<const OpInfo> op_table() {
 
 const OpInfo& op_info(OpKind kind) {
   return op_table()[size_t(kind)];
+}
+
+bool accepts_inputs(const OpInfo& info, size_t count) {
+  return info.variadic ? count >= info.inputs.size() : count == info.inputs.size();
+}
+
+std::string input_name(const OpInfo& info, size_t index) {
+  size_t last = info.inputs.size() - 1;
+  if (!info.variadic || index < last) return std::string(info.inputs.at(index));
+  return fmt::format("{}{}", info.inputs[last], index - last);
 }
 
 const OpInfo* find_op(std::string_view name) {

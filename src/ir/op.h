@@ -35,10 +35,53 @@ enum class OpKind : uint8_t {
   Mul,
   Relu,
   ReluBwd,
+  Sub,
+  Div,
+  Max,
+  Min,
+  MaxShare,
+  Neg,
+  Exp,
+  Log,
+  Sqrt,
+  SqrtBwd,
+  Rsqrt,
+  RsqrtBwd,
+  Sigmoid,
+  SigmoidBwd,
+  Tanh,
+  TanhBwd,
+  Silu,
+  SiluBwd,
+  Gelu,
+  GeluBwd,
+  GeluTanh,
+  GeluTanhBwd,
+  HardSigmoid,
+  HardSigmoidBwd,
+  HardSwish,
+  HardSwishBwd,
   // linear algebra
   MatMul,
   BiasAdd,
   BiasBwd,
+  BatchMatMul,
+  // layout
+  Reshape,
+  Transpose,
+  Slice,
+  Pad,
+  Concat,
+  Broadcast,
+  // reductions
+  ReduceSum,
+  ReduceMean,
+  ReduceMax,
+  ReduceMaxBwd,
+  Softmax,
+  SoftmaxBwd,
+  LogSoftmax,
+  LogSoftmaxBwd,
   // convolution
   Conv2d,
   Conv2dBwdData,
@@ -47,11 +90,15 @@ enum class OpKind : uint8_t {
   BatchNorm,
   BatchNormBwd,
   BatchNormInference,
+  LayerNorm,
+  LayerNormBwd,
   // pooling
   MaxPool,
   MaxPoolBwd,
   GlobalAvgPool,
   GlobalAvgPoolBwd,
+  AvgPool,
+  AvgPoolBwd,
   // loss and metrics
   CrossEntropy,
   CrossEntropyBwd,
@@ -104,11 +151,23 @@ struct OpInfo {
   std::string_view formula = {};
   // Two equal nodes may be one. False for communication and for what is cheaper made twice.
   bool mergeable = true;
+  // The last of `inputs` stands for one or more.
+  bool variadic = false;
 };
 
 const OpInfo& op_info(OpKind kind);
 // Null when no op has this name.
 const OpInfo* find_op(std::string_view name);
+// Elementwise ops of two inputs whose shapes may differ and broadcast (ir/broadcast.h); all other
+// elementwise ops need inputs of one shape.
+constexpr bool is_broadcast_arithmetic(OpKind op) {
+  return op == OpKind::Add || op == OpKind::Sub || op == OpKind::Mul || op == OpKind::Div ||
+         op == OpKind::Max || op == OpKind::Min || op == OpKind::MaxShare;
+}
+// Whether a node of the op may have `count` inputs.
+bool accepts_inputs(const OpInfo& info, size_t count);
+// What the table calls input `index`; those of a variadic op are numbered: "x0", "x1", ...
+std::string input_name(const OpInfo& info, size_t index);
 // Every row, in the order of OpKind.
 std::span<const OpInfo> op_table();
 

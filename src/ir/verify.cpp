@@ -50,7 +50,7 @@ void verify_node(const Graph& graph, int index) {
     types.push_back(graph.type(value));
   }
   verify_attributes(graph, node);
-  if (node.outputs.size() != info.outputs.size() || node.inputs.size() != info.inputs.size()) {
+  if (node.outputs.size() != info.outputs.size() || !accepts_inputs(info, node.inputs.size())) {
     fail(ErrorKind::Internal, "{} \"{}\": {} inputs and {} outputs, expected {} and {}", info.name,
          node.name, node.inputs.size(), node.outputs.size(), info.inputs.size(),
          info.outputs.size());

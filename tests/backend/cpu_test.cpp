@@ -120,22 +120,22 @@ TEST(Cpu, ThreadsDoNotChangeABit) {
 
 // A convolution as networks have them.
 struct Layer {
-  int64_t channels, out_channels, size, kernel, stride;
+  int64_t channels, out_channels, size, kernel, stride, groups = 1;
 
   int64_t pad() const { return kernel / 2; }
   int64_t out_size() const { return (size + 2 * pad() - kernel) / stride + 1; }
   std::string name() const {
-    return fmt::format("{}x{} stride {}, {} to {} channels at {}", kernel, kernel, stride, channels,
-                       out_channels, size);
+    return fmt::format("{}x{} stride {}, {} to {} channels in {} groups at {}", kernel, kernel,
+                       stride, channels, out_channels, groups, size);
   }
   Attributes window() const {
-    return {{"stride", Pair{stride, stride}}, {"padding", Pair{pad(), pad()}}};
+    return {{"stride", Pair{stride, stride}}, {"padding", Pair{pad(), pad()}}, {"groups", groups}};
   }
   HostTensor x(int64_t batch) const {
     return random_tensor({DType::F32, {batch, size, size, channels}}, 1);
   }
   HostTensor weights() const {
-    return random_tensor({DType::F32, {out_channels, kernel, kernel, channels}}, 2);
+    return random_tensor({DType::F32, {out_channels, kernel, kernel, channels / groups}}, 2);
   }
   HostTensor grad_y(int64_t batch) const {
     return random_tensor({DType::F32, {batch, out_size(), out_size(), out_channels}}, 3);
@@ -157,11 +157,31 @@ struct Layer {
 
 // Every kind in ResNet-18, ResNet-50 and the small network, at 64 pixels and below.
 constexpr Layer kLayers[] = {
-    {3, 64, 64, 7, 2},    {64, 64, 16, 3, 1},   {64, 128, 16, 3, 2}, {64, 128, 16, 1, 2},
-    {128, 128, 8, 3, 1},  {128, 256, 8, 3, 2},  {256, 256, 4, 3, 1}, {256, 512, 4, 3, 2},
-    {512, 512, 2, 3, 1},  {64, 256, 16, 1, 1},  {256, 64, 16, 1, 1}, {512, 1024, 8, 1, 2},
-    {1024, 256, 4, 1, 1}, {2048, 512, 2, 1, 1}, {512, 512, 5, 3, 1}, {3, 32, 32, 3, 1},
-    {32, 64, 32, 3, 2},   {24, 40, 14, 3, 1},   {56, 56, 7, 3, 1},
+    {3, 64, 64, 7, 2},
+    {64, 64, 16, 3, 1},
+    {64, 128, 16, 3, 2},
+    {64, 128, 16, 1, 2},
+    {128, 128, 8, 3, 1},
+    {128, 256, 8, 3, 2},
+    {256, 256, 4, 3, 1},
+    {256, 512, 4, 3, 2},
+    {512, 512, 2, 3, 1},
+    {64, 256, 16, 1, 1},
+    {256, 64, 16, 1, 1},
+    {512, 1024, 8, 1, 2},
+    {1024, 256, 4, 1, 1},
+    {2048, 512, 2, 1, 1},
+    {512, 512, 5, 3, 1},
+    {3, 32, 32, 3, 1},
+    {32, 64, 32, 3, 2},
+    {24, 40, 14, 3, 1},
+    {56, 56, 7, 3, 1},
+    // Depthwise as in ConvNeXt and MobileNet, grouped as in ResNeXt.
+    {96, 96, 14, 7, 1, 96},
+    {64, 64, 16, 3, 2, 64},
+    {24, 24, 9, 5, 2, 24},
+    {128, 128, 8, 3, 1, 32},
+    {64, 64, 8, 3, 2, 4},
 };
 
 TEST(Cpu, ThreadsDoNotChangeABitOfConvolutions) {
@@ -246,6 +266,22 @@ TEST(Cpu, BatchesDoNotChangeABitOfEvaluation) {
       {OpKind::MaxPool, {x}, pool},
       {OpKind::GlobalAvgPool, {x}},
       {OpKind::BiasAdd, {f32({64, 37}, 5), f32({37}, 6)}},
+      {OpKind::Add, {x, channels}},
+      {OpKind::Gelu, {x}},
+      {OpKind::GeluTanh, {x}},
+      {OpKind::Silu, {x}},
+      {OpKind::HardSwish, {x}},
+      {OpKind::Sigmoid, {x}},
+      {OpKind::Softmax, {x}},
+      {OpKind::LogSoftmax, {f32({64, 37}, 5)}},
+      {OpKind::LayerNorm, {x, channels, channels}},
+      {OpKind::AvgPool, {x}, pool},
+      {OpKind::ReduceMean, {x}, {{"axes", Pair{1, 2}}}},
+      {OpKind::Transpose, {x}, {{"permutation", Pair{0, 3, 1, 2}}}},
+      {OpKind::BatchMatMul, {x, x}, {{"transpose_b", int64_t{1}}}},
+      {OpKind::BatchMatMul,
+       {f32({64, 3, 65, 40}, 8), f32({64, 3, 65, 40}, 9)},
+       {{"transpose_b", int64_t{1}}}},
   };
   for (const OneOp& op : ops) expect_batch_invariant(op, std::string(op_info(op.op).name));
   for (int64_t depth : {32, 512, 2048}) {
@@ -304,9 +340,9 @@ TEST(Cpu, RefusesWithReasons) {
   OneOp wide = layer.forward(2);
   for (HostTensor& tensor : wide.operands) tensor.type.dtype = DType::F64;
   EXPECT_EQ(reason(wide), "a tensor is f64, only f32 is served");
-  OneOp grouped = {OpKind::Conv2d,
-                   {layer.x(2), random_tensor({DType::F32, {4, 3, 3, 2}}, 1)},
-                   {{"groups", int64_t{2}}}};
+  OneOp grouped = {OpKind::Conv2dBwdWeights,
+                   {layer.x(2), random_tensor({DType::F32, {2, 4, 4, 4}}, 1)},
+                   {{"groups", int64_t{2}}, {"dilation", Pair{2, 2}}, {"kernel", Pair{3, 3}}}};
   EXPECT_EQ(reason(grouped), "2 groups, only one is served");
   OneOp dilated = {OpKind::Conv2dBwdWeights,
                    {layer.x(2), random_tensor({DType::F32, {2, 4, 4, 4}}, 1)},

@@ -80,8 +80,7 @@ Graph build_backward(const OpCase& op_case) {
   for (size_t input : op_case.differentiable_inputs) wanted.push_back(inputs[input]);
   std::vector<Value> grads = gradients(graph, outputs, cotangents, wanted);
   for (size_t i = 0; i < grads.size(); ++i) {
-    graph.add_output(std::string(op_info(op_case.op).inputs[op_case.differentiable_inputs[i]]),
-                     grads[i]);
+    graph.add_output(input_name(op_info(op_case.op), op_case.differentiable_inputs[i]), grads[i]);
   }
   return graph;
 }

@@ -405,6 +405,7 @@ Cases make_cases() {
   add_loss_cases(cases);
   add_optimizer_cases(cases);
   add_update_scalar_cases(cases);
+  for (OpCase& more : more_op_cases()) cases.push_back(std::move(more));
   std::stable_sort(cases.begin(), cases.end(),
                    [](const OpCase& a, const OpCase& b) { return a.op < b.op; });
   return cases;
@@ -485,8 +486,7 @@ Graph build_case(const OpCase& op_case, DType floating, bool copy_inputs) {
   Graph graph;
   std::vector<Value> inputs;
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    inputs.push_back(
-        graph.add_input(std::string(info.inputs.at(i)), type_of(op_case.inputs[i], floating)));
+    inputs.push_back(graph.add_input(input_name(info, i), type_of(op_case.inputs[i], floating)));
   }
   if (copy_inputs) {
     for (Value& input : inputs) input = graph.add_one(OpKind::Copy, {input});
@@ -503,7 +503,7 @@ Tensors case_inputs(const OpCase& op_case, DType floating) {
   const OpInfo& info = op_info(op_case.op);
   Tensors tensors;
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    tensors[std::string(info.inputs.at(i))] =
+    tensors[input_name(info, i)] =
         make_tensor(type_of(op_case.inputs[i], floating), fill(op_case, i));
   }
   return tensors;

@@ -46,6 +46,10 @@ struct OpCase {
 // Names are unique and made of letters, digits and underscores. Ordered by op.
 std::span<const OpCase> op_cases();
 
+// Part of op_cases: arithmetic that broadcasts, unary formulas, layout, reductions, layer
+// normalisation and average pooling.
+std::vector<OpCase> more_op_cases();
+
 // One node of the case between graph inputs and outputs. With `copy_inputs` the node reads copies
 // that die there, so that a plan puts it in place wherever that is allowed.
 Graph build_case(const OpCase& op_case, DType floating, bool copy_inputs = false);

@@ -49,13 +49,14 @@ TEST(OpTable, EveryOpHasASample) {
   }
 }
 
-TEST(OpTable, InPlaceOutputsHaveTheirInputsType) {
+TEST(OpTable, InPlaceOutputsHaveTheirInputsBytes) {
   for (const SampleNode& sample : sample_nodes()) {
     Graph graph = build_sample(sample);
     const Node& node = graph.nodes().back();
     for (const Alias& alias : op_info(sample.op).in_place) {
-      EXPECT_EQ(graph.type(node.outputs[size_t(alias.output)]),
-                graph.type(node.inputs[size_t(alias.input)]))
+      // A reshape's input has the same bytes in another shape.
+      EXPECT_EQ(graph.type(node.outputs[size_t(alias.output)]).bytes(),
+                graph.type(node.inputs[size_t(alias.input)]).bytes())
           << op_info(sample.op).name;
     }
   }
@@ -72,6 +73,8 @@ TEST(OpTable, FlopsCountMultiplicationsAndAdditions) {
             2.0 * 144 * 36);
   Graph matmul = build_sample(sample_node(OpKind::MatMul));
   EXPECT_EQ(op_info(OpKind::MatMul).flops(matmul, matmul.nodes().back()), 2.0 * 3 * 5 * 4);
+  Graph batch = build_sample(sample_node(OpKind::BatchMatMul));
+  EXPECT_EQ(op_info(OpKind::BatchMatMul).flops(batch, batch.nodes().back()), 2.0 * 2 * 3 * 5 * 4);
 }
 
 // A sample with one input or attribute changed, and what the message must hold beside "layer".
@@ -173,9 +176,64 @@ std::vector<WrongNode> wrong_shapes() {
   };
 }
 
+std::vector<WrongNode> wrong_shapes_of_layout() {
+  const Ints far = {0, 3};
+  const TensorType f64 = {DType::F64, {3, 4}};
+  return {
+      {OpKind::BatchMatMul, 0, f32({3, 4}), {}, {"f32[3,4]", "f32[2,5,4]", "3 axes"}},
+      {OpKind::BatchMatMul, 1, f32({3, 5, 4}), {}, {"f32[2,3,4]", "f32[3,5,4]"}},
+      {OpKind::BatchMatMul, 1, f32({2, 5, 3}), {}, {"f32[2,3,4]", "f32[2,5,3]", "depth"}},
+      {OpKind::Reshape, -1, {}, {{"shape", Ints{5}}}, {"f32[3,4]", "12", "[5]"}},
+      {OpKind::Transpose, -1, {}, {{"permutation", Ints{0, 0}}}, {"[0,0]", "f32[3,4]", "2 axes"}},
+      {OpKind::Transpose, -1, {}, {{"permutation", Ints{0}}}, {"[0]", "f32[3,4]"}},
+      {OpKind::Slice, -1, {}, {{"size", int64_t{4}}}, {"f32[3,4]", "4 from 1", "axis 1"}},
+      {OpKind::Slice, -1, {}, {{"start", int64_t{-1}}}, {"f32[3,4]", "from -1"}},
+      {OpKind::Slice, -1, {}, {{"axis", int64_t{2}}}, {"axis 2", "[3,4]"}},
+      {OpKind::Pad, -1, {}, {{"before", int64_t{-1}}}, {"f32[3,4]", "-1"}},
+      {OpKind::Concat, 1, f32({4, 4}), {}, {"f32[4,4]", "f32[3,4]", "axis 1"}},
+      {OpKind::Concat, 1, f32({3}), {}, {"f32[3]", "f32[3,4]"}},
+      {OpKind::Concat, 2, f64, {}, {"f64[3,4]", "f32[3,4]"}},
+      {OpKind::Concat, -1, {}, {{"axis", int64_t{-1}}}, {"axis -1", "[3,4]"}},
+      {OpKind::Broadcast, -1, {}, {{"shape", Ints{4, 3}}}, {"f32[3,1]", "[4,3]"}},
+      {OpKind::ReduceSum, -1, {}, {{"axes", far}}, {"[0,3]", "f32[2,3,4]"}},
+      {OpKind::ReduceSum, -1, {}, {{"axes", Ints{1, 1}}}, {"[1,1]", "in order"}},
+      {OpKind::ReduceMean, 0, f32({2, 3, 0}), {}, {"f32[2,3,0]", "nothing"}},
+      {OpKind::ReduceMax, -1, {}, {{"axes", far}}, {"[0,3]", "f32[2,3,4]"}},
+      {OpKind::ReduceMaxBwd, 0, f32({4}), {}, {"grad_y", "f32[4]", "f32[3]"}},
+      {OpKind::ReduceMaxBwd, 2, f32({4}), {}, {"y", "f32[4]", "f32[3]"}},
+      {OpKind::Softmax, 0, f32({}), {}, {"f32[]", "last axis"}},
+      {OpKind::SoftmaxBwd, 0, f32({4, 3}), {}, {"f32[4,3]", "f32[3,4]"}},
+      {OpKind::LogSoftmax, 0, f32({3, 0}), {}, {"f32[3,0]", "last axis"}},
+      {OpKind::LogSoftmaxBwd, 1, f32({4, 3}), {}, {"f32[4,3]", "f32[3,4]"}},
+      {OpKind::LayerNorm, 0, f32({}), {}, {"f32[]", "last axis"}},
+      {OpKind::LayerNorm, 1, f32({3}), {}, {"gamma", "f32[3]", "f32[4]"}},
+      {OpKind::LayerNormBwd, 0, f32({3, 3}), {}, {"grad_y", "f32[3,3]", "f32[3,4]"}},
+      {OpKind::LayerNormBwd, 3, f32({4}), {}, {"mean", "f32[4]", "f32[3]"}},
+      {OpKind::AvgPool, 0, f32({2, 6, 5}), {}, {"f32[2,6,5]", "4 axes"}},
+      {OpKind::AvgPool, -1, {}, {{"kernel", Ints{9, 3}}}, {"window of 9", "6"}},
+      {OpKind::AvgPoolBwd, -1, {}, {{"height", int64_t{8}}}, {"f32[2,3,3,4]", "f32[2,4,3,4]"}},
+  };
+}
+
+std::vector<WrongNode> all_wrong_shapes() {
+  std::vector<WrongNode> all = wrong_shapes();
+  for (WrongNode& wrong : wrong_shapes_of_layout()) all.push_back(std::move(wrong));
+  for (const OpInfo& info : op_table()) {
+    if (info.formula.empty() || info.kind < OpKind::Sub) continue;
+    if (info.inputs.size() == 1) {
+      all.push_back({info.kind, 0, {DType::U8, {3, 4}}, {}, {"u8[3,4]", "floating"}});
+    } else if (is_broadcast_arithmetic(info.kind)) {
+      all.push_back({info.kind, 1, f32({2, 4}), {}, {"[3,4]", "[2,4]", "broadcast"}});
+    } else {
+      all.push_back({info.kind, 1, f32({1, 4}), {}, {"f32[3,4]", "f32[1,4]"}});
+    }
+  }
+  return all;
+}
+
 TEST(ShapeRules, WrongShapesNameLayerAndShapes) {
   std::set<OpKind> covered;
-  for (const WrongNode& wrong : wrong_shapes()) {
+  for (const WrongNode& wrong : all_wrong_shapes()) {
     SCOPED_TRACE(op_info(wrong.op).name);
     SampleNode sample = sample_node(wrong.op);
     if (wrong.input >= 0) sample.inputs.at(size_t(wrong.input)) = wrong.type;
@@ -191,11 +249,41 @@ TEST(ShapeRules, WrongShapesNameLayerAndShapes) {
 
 TEST(ShapeRules, AnotherNumberOfInputsIsRejected) {
   for (const SampleNode& sample : sample_nodes()) {
-    std::vector<TensorType> more = sample.inputs;
-    more.push_back(f32({3, 4}));
-    EXPECT_ERROR(build_sample(sample.op, more, sample.attributes), ErrorKind::InvalidArgument,
+    std::vector<TensorType> other = sample.inputs;
+    if (op_info(sample.op).variadic) {
+      other.clear();
+    } else {
+      other.push_back(f32({3, 4}));
+    }
+    EXPECT_ERROR(build_sample(sample.op, other, sample.attributes), ErrorKind::InvalidArgument,
                  "layer",
-                 fmt::format("{} inputs given, {} expected", more.size(), sample.inputs.size()));
+                 fmt::format("{} inputs given, {} expected", other.size(),
+                             op_info(sample.op).inputs.size()));
+  }
+}
+
+TEST(ShapeRules, VariadicInputsAreNumbered) {
+  const OpInfo& concat = op_info(OpKind::Concat);
+  EXPECT_FALSE(accepts_inputs(concat, 0));
+  EXPECT_TRUE(accepts_inputs(concat, 1));
+  EXPECT_TRUE(accepts_inputs(concat, 99));
+  EXPECT_EQ(input_name(concat, 7), "x7");
+  EXPECT_EQ(input_name(op_info(OpKind::MatMul), 1), "b");
+  EXPECT_FALSE(accepts_inputs(op_info(OpKind::MatMul), 3));
+}
+
+TEST(ShapeRules, ArithmeticBroadcasts) {
+  struct Row {
+    Shape a, b, y;
+  };
+  for (const Row& row :
+       {Row{{3, 4}, {4}, {3, 4}}, Row{{}, {2, 3}, {2, 3}}, Row{{2, 1, 4}, {3, 1}, {2, 3, 4}},
+        Row{{1, 1, 1, 1, 1, 5}, {6, 1}, {1, 1, 1, 1, 6, 5}}, Row{{0, 3}, {1, 3}, {0, 3}},
+        Row{{0}, {1}, {0}}}) {
+    Graph graph = build_sample(OpKind::Sub, {f32(row.a), f32(row.b)}, {});
+    EXPECT_EQ(graph.shape(graph.nodes().back().outputs[0]), row.y);
+    graph = build_sample(OpKind::Sub, {f32(row.b), f32(row.a)}, {});
+    EXPECT_EQ(graph.shape(graph.nodes().back().outputs[0]), row.y);
   }
 }
 

@@ -39,10 +39,43 @@ std::vector<SampleNode> arithmetic_samples() {
   return {{OpKind::Add, {kMatrix, kMatrix}},
           {OpKind::Mul, {kMatrix, kMatrix}},
           {OpKind::Relu, {kMatrix}},
-          {OpKind::ReluBwd, {kMatrix, kMatrix}},
-          {OpKind::MatMul, {kMatrix, f32({5, 4})}, {{"transpose_b", int64_t{1}}}},
+          {OpKind::ReluBwd, {kMatrix, kMatrix}}};
+}
+
+// Those from sub on have no attributes either.
+std::vector<SampleNode> elementwise_samples() {
+  std::vector<SampleNode> samples;
+  for (int op = int(OpKind::Sub); op <= int(OpKind::HardSwishBwd); ++op) {
+    size_t inputs = op_info(OpKind(op)).inputs.size();
+    samples.push_back({OpKind(op), std::vector<TensorType>(inputs, kMatrix)});
+  }
+  return samples;
+}
+
+std::vector<SampleNode> linear_samples() {
+  return {{OpKind::MatMul, {kMatrix, f32({5, 4})}, {{"transpose_b", int64_t{1}}}},
           {OpKind::BiasAdd, {kMatrix, kChannels}},
-          {OpKind::BiasBwd, {kMatrix}}};
+          {OpKind::BiasBwd, {kMatrix}},
+          {OpKind::BatchMatMul, {f32({2, 3, 4}), f32({2, 5, 4})}, {{"transpose_b", int64_t{1}}}}};
+}
+
+std::vector<SampleNode> layout_samples() {
+  const int64_t one = 1;
+  return {{OpKind::Reshape, {kMatrix}, {{"shape", Ints{2, 6}}}},
+          {OpKind::Transpose, {kMatrix}, {{"permutation", Ints{1, 0}}}},
+          {OpKind::Slice, {kMatrix}, {{"axis", one}, {"start", one}, {"size", int64_t{2}}}},
+          {OpKind::Pad, {kMatrix}, {{"axis", one}, {"before", one}, {"after", int64_t{2}}}},
+          {OpKind::Concat, {kMatrix, kMatrix, f32({3, 1})}, {{"axis", one}}},
+          {OpKind::Broadcast, {f32({3, 1})}, {{"shape", Ints{2, 3, 4}}}}};
+}
+
+std::vector<SampleNode> reduce_samples() {
+  const Attributes axes = {{"axes", Ints{0, 2}}};
+  const TensorType cube = f32({2, 3, 4}), rows = f32({3});
+  return {{OpKind::ReduceSum, {cube}, axes}, {OpKind::ReduceMean, {cube}, axes},
+          {OpKind::ReduceMax, {cube}, axes}, {OpKind::ReduceMaxBwd, {rows, cube, rows}, axes},
+          {OpKind::Softmax, {kMatrix}},      {OpKind::SoftmaxBwd, {kMatrix, kMatrix}},
+          {OpKind::LogSoftmax, {kMatrix}},   {OpKind::LogSoftmaxBwd, {kMatrix, kMatrix}}};
 }
 
 std::vector<SampleNode> window_samples() {
@@ -63,10 +96,14 @@ std::vector<SampleNode> window_samples() {
       {OpKind::BatchNorm, {kImage, kChannels, kChannels, kChannels, kChannels}},
       {OpKind::BatchNormBwd, {kImage, kImage, kChannels, kChannels, kChannels}},
       {OpKind::BatchNormInference, {kImage, kChannels, kChannels, kChannels, kChannels}},
+      {OpKind::LayerNorm, {kMatrix, kChannels, kChannels}},
+      {OpKind::LayerNormBwd, {kMatrix, kMatrix, kChannels, f32({3}), f32({3})}},
       {OpKind::MaxPool, {kImage}, pool},
       {OpKind::MaxPoolBwd, {pooled, {DType::U8, pooled.shape}}, pool_bwd},
       {OpKind::GlobalAvgPool, {kImage}},
-      {OpKind::GlobalAvgPoolBwd, {f32({2, 4})}, {{"height", int64_t{6}}, {"width", int64_t{5}}}}};
+      {OpKind::GlobalAvgPoolBwd, {f32({2, 4})}, {{"height", int64_t{6}}, {"width", int64_t{5}}}},
+      {OpKind::AvgPool, {kImage}, pool},
+      {OpKind::AvgPoolBwd, {pooled}, pool_bwd}};
 }
 
 std::vector<SampleNode> training_samples() {
@@ -83,7 +120,8 @@ std::vector<SampleNode> training_samples() {
 
 std::vector<SampleNode> all_samples() {
   std::vector<SampleNode> all;
-  for (auto* family : {control_samples, arithmetic_samples, window_samples, training_samples}) {
+  for (auto* family : {control_samples, arithmetic_samples, elementwise_samples, linear_samples,
+                       layout_samples, reduce_samples, window_samples, training_samples}) {
     for (SampleNode& sample : family()) all.push_back(std::move(sample));
   }
   return all;

@@ -9,10 +9,9 @@
 namespace pounce::cpu {
 namespace {
 
-std::optional<std::string> refuse_groups_and_empty(const NodeContext& context) {
+std::optional<std::string> refuse_empty(const NodeContext& context) {
   if (auto reason = refuse_other_floats(context)) return reason;
   ConvParams p = conv_params(context.graph, context.node);
-  if (p.groups != 1) return fmt::format("{} groups, only one is served", p.groups);
   if (p.batch * p.channels * p.out_channels == 0) return "a tensor is empty";
   return std::nullopt;
 }
@@ -20,7 +19,7 @@ std::optional<std::string> refuse_groups_and_empty(const NodeContext& context) {
 // oneDNN's direct kernels add in one order whatever the threads and the batch; its others do not
 // (docs/decisions/001-onednn-invariance.md).
 std::optional<std::string> refuse_onednn(const NodeContext& context) {
-  if (auto reason = refuse_groups_and_empty(context)) return reason;
+  if (auto reason = refuse_empty(context)) return reason;
   try {
     OneDnnConvolution convolution(context);
     const std::string& name = convolution.implementation();
@@ -49,8 +48,9 @@ GemmShape weights_gemm(const ConvParams& p) {
 }
 
 std::optional<std::string> refuse_implicit_gemm(const NodeContext& context) {
-  if (auto reason = refuse_groups_and_empty(context)) return reason;
+  if (auto reason = refuse_empty(context)) return reason;
   ConvParams p = conv_params(context.graph, context.node);
+  if (p.groups != 1) return fmt::format("{} groups, only one is served", p.groups);
   if (p.dilation_h != 1 || p.dilation_w != 1) {
     return fmt::format("dilation [{},{}], only [1,1] is served", p.dilation_h, p.dilation_w);
   }

@@ -2,28 +2,62 @@
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
+#include "ir/broadcast.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/elementwise.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "backend/cpu/math-inl.h"
+
+#ifndef POUNCE_CPU_ELEMENTWISE_ONCE
+#define POUNCE_CPU_ELEMENTWISE_ONCE
+namespace pounce::cpu {
+namespace {
+
+// A run of elements, through which either operand may stand still.
+struct Operands {
+  const float *a, *b;
+  bool repeat_a, repeat_b;
+};
+
+}  // namespace
+}  // namespace pounce::cpu
+#endif  // POUNCE_CPU_ELEMENTWISE_ONCE
+
 HWY_BEFORE_NAMESPACE();
 namespace pounce::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-#define POUNCE_ELEMENTWISE(kind, name, inputs, formula)                          \
-  void apply##kind(const float* as, const float* bs, float* ys, int64_t count) { \
-    POUNCE_VECTORIZE                                                             \
-    for (int64_t i = 0; i < count; ++i) {                                        \
-      [[maybe_unused]] float a = as[i];                                          \
-      [[maybe_unused]] float b = bs[i];                                          \
-      ys[i] = formula;                                                           \
-    }                                                                            \
+template <bool kBroadcast, typename Formula>
+HWY_INLINE void apply(const Operands& o, float* ys, int64_t count, const Formula& formula) {
+  if (kBroadcast && o.repeat_a) {
+    float a = *o.a;
+    POUNCE_VECTORIZE
+    for (int64_t i = 0; i < count; ++i) ys[i] = formula(a, o.b[i]);
+  } else if (kBroadcast && o.repeat_b) {
+    float b = *o.b;
+    POUNCE_VECTORIZE
+    for (int64_t i = 0; i < count; ++i) ys[i] = formula(o.a[i], b);
+  } else {
+    POUNCE_VECTORIZE
+    for (int64_t i = 0; i < count; ++i) ys[i] = formula(o.a[i], o.b[i]);
+  }
+}
+
+#define REAL(number) number##f
+#define POUNCE_ELEMENTWISE(kind, name, inputs, formula)                  \
+  void apply##kind(const Operands& operands, float* ys, int64_t count) { \
+    apply<is_broadcast_arithmetic(OpKind::kind)>(                        \
+        operands, ys, count,                                             \
+        []([[maybe_unused]] float a, [[maybe_unused]] float b)           \
+            __attribute__((always_inline)) { return float(formula); });  \
   }
 #include "ir/elementwise.def"
 #undef POUNCE_ELEMENTWISE
+#undef REAL
 
 }  // namespace
 }  // namespace HWY_NAMESPACE
@@ -34,28 +68,41 @@ HWY_AFTER_NAMESPACE();
 namespace pounce::cpu {
 namespace {
 
-using Loop = void (*)(const float*, const float*, float*, int64_t);
+using Loop = void (*)(const Operands&, float*, int64_t);
 
-#define POUNCE_ELEMENTWISE(kind, name, inputs, formula)                        \
-  HWY_EXPORT(apply##kind);                                                     \
-  void run##kind(const float* as, const float* bs, float* ys, int64_t count) { \
-    HWY_DYNAMIC_DISPATCH(apply##kind)(as, bs, ys, count);                      \
+#define POUNCE_ELEMENTWISE(kind, name, inputs, formula)                \
+  HWY_EXPORT(apply##kind);                                             \
+  void run##kind(const Operands& operands, float* ys, int64_t count) { \
+    HWY_DYNAMIC_DISPATCH(apply##kind)(operands, ys, count);            \
   }
 #include "ir/elementwise.def"
 #undef POUNCE_ELEMENTWISE
 
 template <Loop loop>
 HostKernel make_elementwise(const NodeContext& context) {
-  int64_t elements = context.output(0).shape.elements();
+  const Shape& shape = context.output(0).shape;
+  int64_t elements = shape.elements();
   // Formulas of one input ignore b.
   size_t second = context.node.inputs.size() - 1;
+  StridedWalk walk = broadcast_walk(shape, context.input(0).shape, context.input(second).shape);
   return [=](const KernelArguments& arguments) {
     const float* a = arguments.input<float>(0);
     const float* b = arguments.input<float>(second);
     float* y = arguments.output<float>(0);
-    parallel_pieces(
-        arguments.threads, elements, kElementwiseGrain,
-        [&](int64_t first, int64_t end) { loop(a + first, b + first, y + first, end - first); });
+    // Pieces may begin and end within a row of the walk.
+    auto piece = [&](int64_t first, int64_t end) {
+      for (int64_t i = first; i < end;) {
+        int64_t column = i % walk.inner();
+        int64_t run = std::min(walk.inner() - column, end - i);
+        StridedWalk::Offsets start = walk.row_offsets(i / walk.inner());
+        Operands operands{a + start.a + column * walk.inner_a(),
+                          b + start.b + column * walk.inner_b(), walk.inner_a() == 0,
+                          walk.inner_b() == 0};
+        loop(operands, y + i, run);
+        i += run;
+      }
+    };
+    parallel_pieces(arguments.threads, elements, kElementwiseGrain, piece);
   };
 }
 

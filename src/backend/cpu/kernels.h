@@ -26,9 +26,15 @@ std::vector<Row> control_kernels();
 std::vector<Row> image_kernels();
 std::vector<Row> elementwise_kernels();
 std::vector<Row> linear_kernels();
+std::vector<Row> layout_kernels();
+std::vector<Row> reduce_kernels();
+std::vector<Row> softmax_kernels();
+std::vector<Row> grouped_conv_kernels();
 std::vector<Row> conv_kernels();
 std::vector<Row> norm_kernels();
+std::vector<Row> layer_norm_kernels();
 std::vector<Row> pool_kernels();
+std::vector<Row> avg_pool_kernels();
 std::vector<Row> loss_kernels();
 std::vector<Row> optimizer_kernels();
 

@@ -49,11 +49,14 @@ struct MatMul {
   explicit MatMul(const NodeContext& context)
       : transpose_a(context.node.attributes.integer("transpose_a") != 0),
         transpose_b(context.node.attributes.integer("transpose_b") != 0) {
-    shape.rows = context.output(0).shape[0];
-    shape.columns = context.output(0).shape[1];
-    shape.depth = context.input(0).shape[transpose_a ? 0 : 1];
+    const Shape &x = context.input(0).shape, &y = context.output(0).shape;
+    int rank = y.rank();
+    shape.rows = y[rank - 2];
+    shape.columns = y[rank - 1];
+    shape.depth = x[transpose_a ? rank - 2 : rank - 1];
+    for (int i = 0; i < rank - 2; ++i) products *= y[i];
     // A transposed a is a weight gradient: its depth counts samples, its rows do not.
-    shape.slice_depth = transpose_a;
+    shape.slice_depth = transpose_a && rank == 2;
   }
 
   MatrixView a(const float* data) const {
@@ -66,12 +69,14 @@ struct MatMul {
   }
 
   bool transpose_a, transpose_b;
+  int64_t products = 1;  // of as many pairs of matrices
   GemmShape shape;
 };
 
 std::optional<std::string> refuse_matmul(const NodeContext& context) {
-  const GemmShape shape = MatMul(context).shape;
-  if (shape.rows == 0 || shape.columns == 0 || shape.depth == 0) return "a matrix is empty";
+  const MatMul matmul(context);
+  const GemmShape& shape = matmul.shape;
+  if (matmul.products * shape.rows * shape.columns * shape.depth == 0) return "a matrix is empty";
   return refuse_other_floats(context);
 }
 
@@ -88,10 +93,39 @@ HostKernel make_matmul(const NodeContext& context) {
   };
 }
 
+// Many products share out the threads, each on one; few take turns on all. Either way a product's
+// sums have the order that its own extents give.
+HostKernel make_batch_matmul(const NodeContext& context) {
+  MatMul m(context);
+  int threads = context.target.threads;
+  size_t scratch = gemm_workspace_bytes(m.shape, 1);
+  bool many = m.products >= threads;
+  return [=](const KernelArguments& arguments) {
+    auto product = [&](int64_t n, int team, void* workspace) {
+      gemm({m.shape, workspace, team},
+           m.a(arguments.input<float>(0) + n * m.shape.rows * m.shape.depth),
+           m.b(arguments.input<float>(1) + n * m.shape.depth * m.shape.columns),
+           arguments.output<float>(0) + n * m.shape.rows * m.shape.columns);
+    };
+    if (!many) {
+      for (int64_t n = 0; n < m.products; ++n) product(n, threads, arguments.workspace);
+      return;
+    }
+    parallel_for(threads, m.products, [&](int64_t n) {
+      product(n, 1, static_cast<char*>(arguments.workspace) + size_t(worker_index()) * scratch);
+    });
+  };
+}
+
 }  // namespace
 
 std::vector<Row> linear_kernels() {
   return {
+      {OpKind::BatchMatMul,
+       {.name = "packed_gemm",
+        .refuse = refuse_matmul,
+        .workspace_bytes = matmul_workspace,
+        .make = make_batch_matmul}},
       {OpKind::MatMul,
        {.name = "packed_gemm",
         .refuse = refuse_matmul,

@@ -26,6 +26,12 @@ dnnl::memory unbound(const Desc& desc, const dnnl::engine& engine) {
 // These weight layouts lead to its direct kernels, whose sums have one order, and which are faster
 // here.
 constexpr Tag kDirectLayouts[] = {Tag::OIhw16i16o, Tag::Ohwi16o};
+constexpr Tag kDirectGroupLayouts[] = {Tag::Goihw16g, Tag::Goihw8g, Tag::gOIhw16i16o};
+
+std::span<const Tag> direct_layouts(const ConvParams& p) {
+  if (p.groups == 1) return kDirectLayouts;
+  return kDirectGroupLayouts;
+}
 
 bool is_direct(const dnnl::convolution_forward::primitive_desc& desc) {
   return std::string_view(desc.impl_info_str()).starts_with("jit");
@@ -50,7 +56,11 @@ OneDnnConvolution::OneDnnConvolution(const NodeContext& context)
   Desc x({p.batch, p.channels, p.height, p.width}, kF32, Tag::nhwc);
   Desc y({p.batch, p.out_channels, p.out_height, p.out_width}, kF32, Tag::nhwc);
   dnnl::memory::dims extents{p.out_channels, p.channels, p.kernel_height, p.kernel_width};
-  plain_weights_ = Desc(extents, kF32, Tag::ohwi);
+  if (p.groups != 1) {
+    extents = {p.groups, p.out_channels / p.groups, p.channels / p.groups, p.kernel_height,
+               p.kernel_width};
+  }
+  plain_weights_ = Desc(extents, kF32, p.groups == 1 ? Tag::ohwi : Tag::gohwi);
   dnnl::memory::dims stride{p.stride_h, p.stride_w};
   dnnl::memory::dims dilation{p.dilation_h - 1, p.dilation_w - 1};
   dnnl::memory::dims pad{p.pad_h, p.pad_w};
@@ -72,7 +82,7 @@ OneDnnConvolution::OneDnnConvolution(const NodeContext& context)
   if (context.node.op == OpKind::Conv2d) {
     input_ = x, output_ = y;
     input_argument_ = DNNL_ARG_SRC, output_argument_ = DNNL_ARG_DST;
-    for (Tag layout : kDirectLayouts) {
+    for (Tag layout : direct_layouts(p)) {
       if (is_direct(forward)) break;
       forward = first_that_exists(forward_with, layout, forward);
     }

@@ -1,30 +1,43 @@
 // The formulas of elementwise.def, compiled as C++.
+#include <cmath>
+
 #include "backend/reference/families.h"
+#include "ir/broadcast.h"
 
 namespace pounce::reference {
 namespace {
 
 template <typename T, typename Formula>
 HostKernel apply(const NodeContext& context, Formula formula) {
-  int64_t elements = context.output(0).shape.elements();
   // Formulas of one input ignore b.
   size_t second = context.node.inputs.size() - 1;
+  const Shape& shape = context.output(0).shape;
+  StridedWalk walk = broadcast_walk(shape, context.input(0).shape, context.input(second).shape);
+  int64_t rows = shape.elements() == 0 ? 0 : shape.elements() / walk.inner();
   return [=](const KernelArguments& arguments) {
-    const T* a = arguments.input<T>(0);
-    const T* b = arguments.input<T>(second);
     T* y = arguments.output<T>(0);
-    for (int64_t i = 0; i < elements; ++i) y[i] = formula(a[i], b[i]);
+    for (int64_t row = 0; row < rows; ++row) {
+      StridedWalk::Offsets start = walk.row_offsets(row);
+      const T* a = arguments.input<T>(0) + start.a;
+      const T* b = arguments.input<T>(second) + start.b;
+      for (int64_t i = 0; i < walk.inner(); ++i) {
+        *y++ = formula(a[i * walk.inner_a()], b[i * walk.inner_b()]);
+      }
+    }
   };
 }
 
 template <typename T>
 HostKernel make_elementwise(const NodeContext& context) {
+  using std::erf, std::exp, std::log, std::sqrt, std::tanh;
+#define REAL(number) T(number)
   switch (context.node.op) {
 #define POUNCE_ELEMENTWISE(kind, name, inputs, formula) \
   case OpKind::kind:                                    \
     return apply<T>(context, []([[maybe_unused]] T a, [[maybe_unused]] T b) { return T(formula); });
 #include "ir/elementwise.def"
 #undef POUNCE_ELEMENTWISE
+#undef REAL
     default:
       return nullptr;  // the table below names elementwise ops only
   }

@@ -3,6 +3,7 @@
 namespace pounce::reference {
 namespace {
 
+// Of matrices, or of as many pairs of them as the leading axes count.
 template <typename T>
 HostKernel make_matmul(const NodeContext& context) {
   const Attributes& attributes = context.node.attributes;
@@ -10,22 +11,27 @@ HostKernel make_matmul(const NodeContext& context) {
   const Shape& b_shape = context.input(1).shape;
   bool transpose_a = attributes.integer("transpose_a") != 0;
   bool transpose_b = attributes.integer("transpose_b") != 0;
-  int64_t rows = context.output(0).shape[0];
-  int64_t columns = context.output(0).shape[1];
-  int64_t depth = a_shape[transpose_a ? 0 : 1];
-  int64_t a_row = transpose_a ? 1 : a_shape[1], a_depth = transpose_a ? a_shape[1] : 1;
-  int64_t b_column = transpose_b ? b_shape[1] : 1, b_depth = transpose_b ? 1 : b_shape[1];
+  int rank = a_shape.rank();
+  int64_t rows = context.output(0).shape[rank - 2], columns = context.output(0).shape[rank - 1];
+  int64_t depth = a_shape[transpose_a ? rank - 2 : rank - 1];
+  int64_t a_width = a_shape[rank - 1], b_width = b_shape[rank - 1];
+  int64_t a_row = transpose_a ? 1 : a_width, a_depth = transpose_a ? a_width : 1;
+  int64_t b_column = transpose_b ? b_width : 1, b_depth = transpose_b ? 1 : b_width;
+  int64_t elements = context.output(0).shape.elements();
+  int64_t products = elements == 0 ? 0 : elements / (rows * columns);
   return [=](const KernelArguments& arguments) {
-    const T* a = arguments.input<T>(0);
-    const T* b = arguments.input<T>(1);
-    T* y = arguments.output<T>(0);
-    for (int64_t i = 0; i < rows; ++i) {
-      for (int64_t j = 0; j < columns; ++j) {
-        double sum = 0;
-        for (int64_t k = 0; k < depth; ++k) {
-          sum += double(a[i * a_row + k * a_depth]) * double(b[j * b_column + k * b_depth]);
+    for (int64_t n = 0; n < products; ++n) {
+      const T* a = arguments.input<T>(0) + n * rows * depth;
+      const T* b = arguments.input<T>(1) + n * depth * columns;
+      T* y = arguments.output<T>(0) + n * rows * columns;
+      for (int64_t i = 0; i < rows; ++i) {
+        for (int64_t j = 0; j < columns; ++j) {
+          double sum = 0;
+          for (int64_t k = 0; k < depth; ++k) {
+            sum += double(a[i * a_row + k * a_depth]) * double(b[j * b_column + k * b_depth]);
+          }
+          y[i * columns + j] = T(sum);
         }
-        y[i * columns + j] = T(sum);
       }
     }
   };
@@ -65,6 +71,7 @@ std::vector<Row> linear_kernels() {
       floating_row<make_matmul<float>, make_matmul<double>>(OpKind::MatMul),
       floating_row<make_bias_add<float>, make_bias_add<double>>(OpKind::BiasAdd),
       floating_row<make_bias_bwd<float>, make_bias_bwd<double>>(OpKind::BiasBwd),
+      floating_row<make_matmul<float>, make_matmul<double>>(OpKind::BatchMatMul),
   };
 }
 

@@ -1,3 +1,4 @@
+#include "ir/broadcast.h"
 #include "ir/ops/families.h"
 
 namespace pounce {
@@ -10,6 +11,19 @@ std::vector<TensorType> infer_elementwise(const InferInput& in) {
          to_string(in.inputs[0]), to_string(in.inputs[1]));
   }
   return {in.inputs[0]};
+}
+
+std::vector<TensorType> infer_arithmetic(const InferInput& in) {
+  const TensorType &a = in.inputs[0], &b = in.inputs[1];
+  expect_floating(a, "a");
+  std::optional<Shape> shape = broadcast_shapes(a.shape, b.shape);
+  if (a.dtype != b.dtype || !shape) {
+    fail(ErrorKind::InvalidArgument,
+         "a is {}, b is {}: expected one type, and axes, counted from the last, that are equal or "
+         "1 to broadcast",
+         to_string(a), to_string(b));
+  }
+  return {{a.dtype, *shape}};
 }
 
 OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view formula) {
@@ -25,6 +39,8 @@ OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view form
     info.inputs.push_back("b");
     info.in_place.push_back({0, 1});
   }
+  // Only an input as large as the output is written over, and that one is not repeated.
+  if (is_broadcast_arithmetic(kind)) info.infer = infer_arithmetic;
   return info;
 }
 

@@ -13,6 +13,8 @@ std::vector<OpInfo> control_ops();
 std::vector<OpInfo> image_ops();
 std::vector<OpInfo> elementwise_ops();
 std::vector<OpInfo> linear_ops();
+std::vector<OpInfo> layout_ops();
+std::vector<OpInfo> reduce_ops();
 std::vector<OpInfo> conv_ops();
 std::vector<OpInfo> norm_ops();
 std::vector<OpInfo> pool_ops();

@@ -45,6 +45,42 @@ std::vector<TensorType> infer_bias_bwd(const InferInput& in) {
   return {{in.inputs[0].dtype, {in.inputs[0].shape[1]}}};
 }
 
+// The last two axes are matrices, the others count them.
+MatMulSize batch_matmul_size(const Shape& a, const Shape& b, const Attributes& attributes) {
+  auto matrix = [](const Shape& shape) {
+    return Shape{shape[shape.rank() - 2], shape[shape.rank() - 1]};
+  };
+  return matmul_size(matrix(a), matrix(b), attributes);
+}
+
+std::vector<TensorType> infer_batch_matmul(const InferInput& in) {
+  const TensorType &a = in.inputs[0], &b = in.inputs[1];
+  expect_floating(a, "a");
+  expect_dtype(b, "b", a.dtype);
+  int rank = a.shape.rank();
+  bool fits = rank >= 3 && b.shape.rank() == rank;
+  for (int i = 0; fits && i < rank - 2; ++i) fits = a.shape[i] == b.shape[i];
+  if (!fits) {
+    fail(ErrorKind::InvalidArgument,
+         "a is {}, b is {}, expected at least 3 axes, equal but for the last two", to_string(a),
+         to_string(b));
+  }
+  MatMulSize size = batch_matmul_size(a.shape, b.shape, in.attributes);
+  if (size.depth != size.depth_b) {
+    fail(ErrorKind::InvalidArgument, "a {} has depth {}, b {} has depth {}", to_string(a),
+         size.depth, to_string(b), size.depth_b);
+  }
+  std::vector<int64_t> extents(a.shape.extents().begin(), a.shape.extents().end());
+  extents[size_t(rank - 2)] = size.rows, extents[size_t(rank - 1)] = size.columns;
+  return {{a.dtype, Shape(extents)}};
+}
+
+double batch_matmul_flops(const Graph& graph, const Node& node) {
+  MatMulSize size =
+      batch_matmul_size(graph.shape(node.inputs[0]), graph.shape(node.inputs[1]), node.attributes);
+  return 2.0 * double(graph.shape(node.outputs[0]).elements()) * double(size.depth);
+}
+
 }  // namespace
 
 std::vector<OpInfo> linear_ops() {
@@ -73,6 +109,15 @@ std::vector<OpInfo> linear_ops() {
        .outputs = {"grad_bias"},
        .attributes = {},
        .infer = infer_bias_bwd},
+      // One product for each index of the leading axes, which a and b share.
+      {.kind = OpKind::BatchMatMul,
+       .name = "batch_matmul",
+       .inputs = {"a", "b"},
+       .outputs = {"y"},
+       .attributes = {{"transpose_a", AttributeType::Int, no},
+                      {"transpose_b", AttributeType::Int, no}},
+       .infer = infer_batch_matmul,
+       .flops = batch_matmul_flops},
   };
 }
 

@@ -44,6 +44,37 @@ std::vector<TensorType> infer_batch_norm_inference(const InferInput& in) {
   return {in.inputs[0]};
 }
 
+// One for each row, which is the last axis of x.
+TensorType row_statistic(const TensorType& x) {
+  return {x.dtype, Shape(x.shape.extents().first(size_t(x.shape.rank() - 1)))};
+}
+
+void expect_rows(const TensorType& x) {
+  expect_floating(x, "x");
+  if (x.shape.rank() == 0 || x.shape[x.shape.rank() - 1] == 0) {
+    fail(ErrorKind::InvalidArgument, "x is {}, expected a last axis that is not empty",
+         to_string(x));
+  }
+}
+
+std::vector<TensorType> infer_layer_norm(const InferInput& in) {
+  const TensorType& x = in.inputs[0];
+  expect_rows(x);
+  expect_channels(in.inputs[1], "gamma", x);
+  expect_channels(in.inputs[2], "beta", x);
+  return {x, row_statistic(x), row_statistic(x)};
+}
+
+std::vector<TensorType> infer_layer_norm_bwd(const InferInput& in) {
+  const TensorType& x = in.inputs[1];
+  expect_rows(x);
+  expect_type(in.inputs[0], "grad_y", x);
+  expect_channels(in.inputs[2], "gamma", x);
+  expect_type(in.inputs[3], "mean", row_statistic(x));
+  expect_type(in.inputs[4], "inv_std", row_statistic(x));
+  return {x, in.inputs[2], in.inputs[2]};
+}
+
 }  // namespace
 
 std::vector<OpInfo> norm_ops() {
@@ -73,6 +104,22 @@ std::vector<OpInfo> norm_ops() {
        .outputs = {"y"},
        .attributes = {eps},
        .infer = infer_batch_norm_inference,
+       .in_place = {{0, 0}}},
+      // Over the last axis: y = gamma (x - mean) inv_std + beta with the biased variance of each
+      // row. Source: Ba, Kiros and Hinton 2016.
+      {.kind = OpKind::LayerNorm,
+       .name = "layer_norm",
+       .inputs = {"x", "gamma", "beta"},
+       .outputs = {"y", "mean", "inv_std"},
+       .attributes = {eps},
+       .infer = infer_layer_norm,
+       .in_place = {{0, 0}}},
+      {.kind = OpKind::LayerNormBwd,
+       .name = "layer_norm_bwd",
+       .inputs = {"grad_y", "x", "gamma", "mean", "inv_std"},
+       .outputs = {"grad_x", "grad_gamma", "grad_beta"},
+       .attributes = {},
+       .infer = infer_layer_norm_bwd,
        .in_place = {{0, 0}}},
   };
 }

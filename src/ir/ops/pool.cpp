@@ -21,14 +21,18 @@ PoolParams params_of(const Shape& x, const Attributes& attributes) {
     fail(ErrorKind::InvalidArgument, "padding [{},{}] exceeds half the kernel [{},{}]", p.pad_h,
          p.pad_w, p.kernel_h, p.kernel_w);
   }
-  // The position of the maximum within its window is kept in a byte.
-  if (p.kernel_h * p.kernel_w > 256) {
-    fail(ErrorKind::InvalidArgument, "a window of {} x {} has over 256 elements", p.kernel_h,
-         p.kernel_w);
-  }
   p.out_height = window_count(p.height, p.kernel_h, p.stride_h, p.pad_h, 1);
   p.out_width = window_count(p.width, p.kernel_w, p.stride_w, p.pad_w, 1);
   return p;
+}
+
+// The position of the maximum within its window is kept in a byte.
+void expect_small_window(const Attributes& attributes) {
+  const std::vector<int64_t>& kernel = attributes.integers("kernel");
+  if (kernel.size() == 2 && kernel[0] * kernel[1] > 256) {
+    fail(ErrorKind::InvalidArgument, "a window of {} x {} has over 256 elements", kernel[0],
+         kernel[1]);
+  }
 }
 
 Shape input_shape_of_bwd(const Shape& grad_y, const Attributes& attributes) {
@@ -38,6 +42,7 @@ Shape input_shape_of_bwd(const Shape& grad_y, const Attributes& attributes) {
 std::vector<TensorType> infer_max_pool(const InferInput& in) {
   expect_floating(in.inputs[0], "x");
   expect_rank(in.inputs[0], "x", 4);
+  expect_small_window(in.attributes);
   PoolParams p = params_of(in.inputs[0].shape, in.attributes);
   Shape out = {p.batch, p.out_height, p.out_width, p.channels};
   return {{in.inputs[0].dtype, out}, {DType::U8, out}};
@@ -48,6 +53,7 @@ std::vector<TensorType> infer_max_pool_bwd(const InferInput& in) {
   expect_rank(in.inputs[0], "grad_y", 4);
   expect_type(in.inputs[1], "position", {DType::U8, in.inputs[0].shape});
   Shape x = input_shape_of_bwd(in.inputs[0].shape, in.attributes);
+  expect_small_window(in.attributes);
   PoolParams p = params_of(x, in.attributes);
   expect_type(in.inputs[0], "grad_y",
               {in.inputs[0].dtype, {p.batch, p.out_height, p.out_width, p.channels}});
@@ -70,12 +76,31 @@ std::vector<TensorType> infer_global_avg_pool_bwd(const InferInput& in) {
            {y[0], in.attributes.integer("height"), in.attributes.integer("width"), y[1]}}};
 }
 
+std::vector<TensorType> infer_avg_pool(const InferInput& in) {
+  expect_floating(in.inputs[0], "x");
+  expect_rank(in.inputs[0], "x", 4);
+  PoolParams p = params_of(in.inputs[0].shape, in.attributes);
+  return {{in.inputs[0].dtype, {p.batch, p.out_height, p.out_width, p.channels}}};
+}
+
+std::vector<TensorType> infer_avg_pool_bwd(const InferInput& in) {
+  expect_floating(in.inputs[0], "grad_y");
+  expect_rank(in.inputs[0], "grad_y", 4);
+  Shape x = input_shape_of_bwd(in.inputs[0].shape, in.attributes);
+  PoolParams p = params_of(x, in.attributes);
+  expect_type(in.inputs[0], "grad_y",
+              {in.inputs[0].dtype, {p.batch, p.out_height, p.out_width, p.channels}});
+  return {{in.inputs[0].dtype, x}};
+}
+
 }  // namespace
 
 PoolParams pool_params(const Graph& graph, const Node& node) {
   const Shape& first = graph.shape(node.inputs[0]);
-  if (node.op == OpKind::MaxPool) return params_of(first, node.attributes);
-  POUNCE_ASSERT(node.op == OpKind::MaxPoolBwd);
+  if (node.op == OpKind::MaxPool || node.op == OpKind::AvgPool) {
+    return params_of(first, node.attributes);
+  }
+  POUNCE_ASSERT(node.op == OpKind::MaxPoolBwd || node.op == OpKind::AvgPoolBwd);
   return params_of(input_shape_of_bwd(first, node.attributes), node.attributes);
 }
 
@@ -88,6 +113,11 @@ std::vector<OpInfo> pool_ops() {
                                               {"width", AttributeType::Int, {}}};
   std::vector<AttributeInfo> window_and_extents = window;
   window_and_extents.insert(window_and_extents.end(), extents.begin(), extents.end());
+  const AttributeInfo include_pad = {"count_include_pad", AttributeType::Int,
+                                     AttributeValue(int64_t{1})};
+  std::vector<AttributeInfo> avg = window, avg_bwd = window_and_extents;
+  avg.push_back(include_pad);
+  avg_bwd.push_back(include_pad);
   return {
       // Padding never wins. position: r * S + s of the first maximum in its window.
       {.kind = OpKind::MaxPool,
@@ -115,6 +145,19 @@ std::vector<OpInfo> pool_ops() {
        .outputs = {"grad_x"},
        .attributes = extents,
        .infer = infer_global_avg_pool_bwd},
+      // Mean of each window; with count_include_pad its zeros count, as torch.nn.AvgPool2d.
+      {.kind = OpKind::AvgPool,
+       .name = "avg_pool",
+       .inputs = {"x"},
+       .outputs = {"y"},
+       .attributes = avg,
+       .infer = infer_avg_pool},
+      {.kind = OpKind::AvgPoolBwd,
+       .name = "avg_pool_bwd",
+       .inputs = {"grad_y"},
+       .outputs = {"grad_x"},
+       .attributes = avg_bwd,
+       .infer = infer_avg_pool_bwd},
   };
 }
 
