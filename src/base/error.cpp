@@ -6,16 +6,26 @@ namespace pounce {
 
 const char* error_kind_name(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::InvalidArgument: return "invalid_argument";
-    case ErrorKind::Config: return "config";
-    case ErrorKind::Io: return "io";
-    case ErrorKind::BadData: return "bad_data";
-    case ErrorKind::OutOfMemory: return "out_of_memory";
-    case ErrorKind::Device: return "device";
-    case ErrorKind::Unsupported: return "unsupported";
-    case ErrorKind::Diverged: return "diverged";
-    case ErrorKind::Interrupted: return "interrupted";
-    case ErrorKind::Internal: return "internal";
+    case ErrorKind::InvalidArgument:
+      return "invalid_argument";
+    case ErrorKind::Config:
+      return "config";
+    case ErrorKind::Io:
+      return "io";
+    case ErrorKind::BadData:
+      return "bad_data";
+    case ErrorKind::OutOfMemory:
+      return "out_of_memory";
+    case ErrorKind::Device:
+      return "device";
+    case ErrorKind::Unsupported:
+      return "unsupported";
+    case ErrorKind::Diverged:
+      return "diverged";
+    case ErrorKind::Interrupted:
+      return "interrupted";
+    case ErrorKind::Internal:
+      return "internal";
   }
   return "internal";
 }

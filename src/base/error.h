@@ -3,10 +3,10 @@
 #pragma once
 
 #include <string>
-#include <tl/expected.hpp>
 #include <utility>
 
 #include <fmt/format.h>
+#include <tl/expected.hpp>
 
 #include "pounce/error.h"
 

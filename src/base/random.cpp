@@ -1,8 +1,9 @@
 #include "base/random.h"
 
-#include <Random123/philox.h>
 #include <cmath>
 #include <numbers>
+
+#include <Random123/philox.h>
 
 #include "base/error.h"
 
@@ -16,8 +17,7 @@ RandomStream::RandomStream(uint64_t seed, RandomPurpose purpose, uint32_t epoch,
 
 uint32_t RandomStream::next_u32() {
   if (used_ == 4) {
-    r123::Philox4x32::ctr_type counter = {
-        {counter_[0], counter_[1], counter_[2], counter_[3]}};
+    r123::Philox4x32::ctr_type counter = {{counter_[0], counter_[1], counter_[2], counter_[3]}};
     r123::Philox4x32::key_type key = {{key_[0], key_[1]}};
     auto out = r123::Philox4x32()(counter, key);
     for (size_t i = 0; i < 4; ++i) block_[i] = out[i];

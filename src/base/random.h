@@ -1,6 +1,6 @@
-// Counter-based random numbers: every number is a pure function of (seed, purpose, epoch, id, draw),
-// so results never depend on threads, workers or history.
-// Source: Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"; Philox4x32-10.
+// Counter-based random numbers: every number is a pure function of (seed, purpose, epoch, id,
+// draw), so results never depend on threads, workers or history. Source: Salmon et al. 2011,
+// "Parallel random numbers: as easy as 1, 2, 3"; Philox4x32-10.
 #pragma once
 
 #include <array>

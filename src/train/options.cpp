@@ -91,12 +91,14 @@ TrainOption make_option(const OptionText& text) {
 }
 
 template <typename T>
-TrainOption whole_number(const OptionText& text, T TrainConfig::*member, int64_t most) {
+TrainOption whole_number(const OptionText& text, T TrainConfig::*member, int64_t most,
+                         int64_t least = 1) {
   TrainOption option = make_option(text);
-  option.set = [name = text.name, member, most](TrainConfig& config, const std::string& given) {
+  option.set = [name = text.name, member, most, least](TrainConfig& config,
+                                                       const std::string& given) {
     std::optional<int64_t> value = parse_int(given);
-    if (!value || *value < 1 || *value > most) {
-      refuse(name, given, fmt::format("a whole number from 1 to {}", most));
+    if (!value || *value < least || *value > most) {
+      refuse(name, given, fmt::format("a whole number from {} to {}", least, most));
     }
     config.*member = int(*value);
   };
@@ -123,20 +125,6 @@ double parse_in_range(std::string_view option, const std::string& given, std::st
   std::optional<double> value = parse_double(part);
   if (!value || !range.holds(*value)) refuse(option, given, range.words());
   return *value;
-}
-
-TrainOption patience(const OptionText& text) {
-  static constexpr int64_t kMost = 100'000;
-  TrainOption option = make_option(text);
-  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
-    std::optional<int64_t> value = parse_int(given);
-    if (!value || *value < 0 || *value > kMost) {
-      refuse(name, given, fmt::format("a whole number from 0 to {}", kMost));
-    }
-    config.patience = int(*value);
-  };
-  option.get = [](const TrainConfig& config) { return value_text(config.patience); };
-  return option;
 }
 
 template <typename T>
@@ -309,7 +297,7 @@ void add_model_options(std::vector<TrainOption>& table) {
        .default_text = "224; when the median short side is under 160, the smallest of 32, 64, 96, "
                        "128, 160 that is not below it",
        .help = "side of the square images that the network sees, in pixels"},
-      &TrainConfig::image_size, 4096));
+      &TrainConfig::image_size, 4096, 8));
 }
 
 void add_length_options(std::vector<TrainOption>& table) {
@@ -435,11 +423,12 @@ void add_robustness_options(std::vector<TrainOption>& table) {
                           .default_text = "0 (off)",
                           .help = "largest norm of the gradient over all weights together"},
                          &TrainConfig::clip_grad, {.least = 0, .most = 1e6}));
-  table.push_back(patience({.name = "patience",
-                            .group = kGroup,
-                            .value_name = "N",
-                            .default_text = "0 (off)",
-                            .help = "stop after N epochs without a better model"}));
+  table.push_back(whole_number({.name = "patience",
+                                .group = kGroup,
+                                .value_name = "N",
+                                .default_text = "0 (off)",
+                                .help = "stop after N epochs without a better model"},
+                               &TrainConfig::patience, 100'000, 0));
 }
 
 void add_augmentation_options(std::vector<TrainOption>& table) {

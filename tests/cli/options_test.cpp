@@ -27,7 +27,7 @@ struct Values {
 const std::map<std::string, Values>& values() {
   static const std::map<std::string, Values> table = {
       {"model", {{"cnn", "resnet101"}, {"", "vgg", "ResNet18"}}},
-      {"image-size", {{"1", "4096"}, {"0", "4097", "-3", "64.0", "0x40", "64px"}}},
+      {"image-size", {{"8", "4096"}, {"7", "4097", "-3", "64.0", "0x40", "64px"}}},
       {"epochs", {{"1", "100000"}, {"0", "100001", "1e3", "99999999999999999999"}}},
       {"batch-size", {{"1", "65536"}, {"0", "65537", " 64", "64 ", "+64"}}},
       {"optimizer", {{"sgd", "adam"}, {"lion", ""}}},
