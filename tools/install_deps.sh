@@ -40,7 +40,6 @@ done
 install=(apt-get install -y --no-install-recommends "${missing[@]}")
 case $system in
   "debian 12") ;;
-  "ubuntu 24.04") echo "note: package names are checked for Ubuntu 24.04, the build there is untested" >&2 ;;
   *) echo "note: Debian 12 is what is tested; this is $system" >&2 ;;
 esac
 
