@@ -22,7 +22,7 @@ std::unique_ptr<Backend> cpu(int threads) {
 }
 
 bool same_bits(const HostTensor& a, const HostTensor& b) {
-  return a.type == b.type && std::memcmp(a.bytes.data(), b.bytes.data(), a.bytes.size()) == 0;
+  return a.type == b.type && a.bytes == b.bytes;
 }
 
 HostTensor random_tensor(const TensorType& type, uint64_t seed, double low = -1, double high = 1) {
