@@ -1,20 +1,20 @@
 // Files exchanged with the safetensors package of Python, where there is one.
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "base/file.h"
+#include "base/temp_dir.h"
 #include "formats/safetensors.h"
 
 namespace pounce {
 namespace {
 
 // Runs $POUNCE_PYTHON on a script; false where it ended with an error.
-bool run_python(const std::filesystem::path& script) {
+bool run_python(const std::string& script) {
   std::string command =
-      std::string("\"") + std::getenv("POUNCE_PYTHON") + "\" \"" + script.string() + "\" 2>&1";
+      std::string("\"") + std::getenv("POUNCE_PYTHON") + "\" \"" + script + "\" 2>&1";
   return std::system(command.c_str()) == 0;
 }
 
@@ -24,21 +24,16 @@ class PythonSafetensors : public testing::Test {
     if (std::getenv("POUNCE_PYTHON") == nullptr) {
       GTEST_SKIP() << "POUNCE_PYTHON names no Python with safetensors and numpy";
     }
-    folder_ = testing::TempDir() + "pounce_python_safetensors";
-    std::filesystem::create_directories(folder_);
     if (!run("import safetensors.numpy\n")) {
       GTEST_SKIP() << "POUNCE_PYTHON has no safetensors and numpy";
     }
   }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   bool run(const std::string& code) {
-    std::filesystem::path script = folder_ / "script.py";
-    std::ofstream(script) << "folder = r'" << folder_.string() << "'\n" << code;
-    return run_python(script);
+    return run_python(folder_.put("script.py", "folder = r'" + folder_.path() + "'\n" + code));
   }
 
-  std::filesystem::path folder_;
+  test::TempDir folder_;
 };
 
 TEST_F(PythonSafetensors, ReadsOurFile) {
@@ -48,7 +43,7 @@ TEST_F(PythonSafetensors, ReadsOurFile) {
   auto* bytes = reinterpret_cast<const uint8_t*>(values.data());
   file.tensors.push_back({"w", {DType::F32, {2, 3}}, {bytes, bytes + 24}});
   file.tensors.push_back({"n", {DType::I64, {}}, {5, 0, 0, 0, 0, 0, 0, 0}});
-  write_file((folder_ / "ours.safetensors").string(), write_safetensors(file));
+  write_file(folder_ / "ours.safetensors", write_safetensors(file));
   EXPECT_TRUE(run(
       "import numpy\n"
       "from safetensors import safe_open\n"
@@ -66,7 +61,7 @@ TEST_F(PythonSafetensors, WritesAFileWeRead) {
           "save_file({'b': numpy.arange(6, dtype=numpy.int32).reshape(2, 3),\n"
           "           'a': numpy.array([1.5], numpy.float64)},\n"
           "          folder + '/theirs.safetensors', {'key': 'value'})\n"));
-  Result<std::vector<uint8_t>> bytes = read_file((folder_ / "theirs.safetensors").string());
+  Result<std::vector<uint8_t>> bytes = read_file(folder_ / "theirs.safetensors");
   ASSERT_TRUE(bytes.has_value());
   TensorFile file = read_safetensors(*bytes);
   EXPECT_EQ(file.metadata.at("key"), "value");
