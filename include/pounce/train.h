@@ -1,9 +1,9 @@
-// Training a classifier from a folder of images: configuration, events, Trainer.
+// Training a classifier from a folder of images: configuration, events, TrainingRun.
 //
 //   pounce::TrainConfig config;
 //   config.data = "photos";
-//   pounce::Trainer trainer(config, [](const pounce::Event& event) { ... });
-//   pounce::RunEnd result = trainer.run();
+//   pounce::TrainingRun training(config, [](const pounce::Event& event) { ... });
+//   pounce::RunEnd result = training.run();
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class ClassWeights { None, Balanced };
 enum class BadFilePolicy { Auto, Skip, Stop };
 
 // Every value a user can set. An empty optional means: chosen from the data (never from the
-// machine); Trainer::config() has the values that were chosen.
+// machine); TrainingRun::config() has the values that were chosen.
 struct TrainConfig {
   std::string data;                  // folder of images
   std::string out;                   // run folder; empty: runs/<folder>-N; must not exist
@@ -164,13 +164,13 @@ using Event = std::variant<RunBegin, StepProgress, EpochEnd, CheckpointSaved, Wa
 using EventSink = std::function<void(const Event&)>;
 
 // One training run. Holds no global state: several may live in one process.
-class Trainer {
+class TrainingRun {
  public:
   // Checks the configuration alone; touches neither data nor device. Throws Config.
-  explicit Trainer(TrainConfig config, EventSink sink = {});
-  ~Trainer();
-  Trainer(const Trainer&) = delete;
-  Trainer& operator=(const Trainer&) = delete;
+  explicit TrainingRun(TrainConfig config, EventSink sink = {});
+  ~TrainingRun();
+  TrainingRun(const TrainingRun&) = delete;
+  TrainingRun& operator=(const TrainingRun&) = delete;
 
   // Scans, plans, trains. A requested stop ends the run cleanly after the current step: the model
   // so far is kept and `interrupted` is set. Throws Error; files under final names are complete in

@@ -26,12 +26,12 @@ int run_train(Session& session) {
   const OutputSettings& settings = session.settings.output;
   Output& output = session.output;
   TerminalView view(view_options(settings), output);
-  Trainer trainer(session.settings.train, [&](const Event& event) {
+  TrainingRun training(session.settings.train, [&](const Event& event) {
     view.handle(event);
     if (!settings.json) return;
     if (std::string line = event_json(event); !line.empty()) output.result(line);
   });
-  RunEnd end = trainer.run(session.stop.token());
+  RunEnd end = training.run(session.stop.token());
   if (!settings.json && !end.model.empty()) output.result(end.model);
   return end.interrupted ? session.stop.exit_code() : 0;
 }

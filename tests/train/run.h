@@ -60,8 +60,8 @@ struct Training {
 
 inline Training train(const TrainConfig& config, std::stop_token stop = {}) {
   Training training;
-  Trainer trainer(config, [&](const Event& event) { training.events.push_back(event); });
-  training.end = trainer.run(std::move(stop));
+  TrainingRun training_run(config, [&](const Event& event) { training.events.push_back(event); });
+  training.end = training_run.run(std::move(stop));
   return training;
 }
 

@@ -42,7 +42,7 @@ struct Best {
 
 }  // namespace
 
-class Trainer::Impl {
+class TrainingRun::Impl {
  public:
   Impl(TrainConfig config, EventSink sink) : config_(std::move(config)), sink_(std::move(sink)) {
     check_config(config_);
@@ -103,12 +103,12 @@ class Trainer::Impl {
   Best best_;
 };
 
-void Trainer::Impl::emit(Event event) {
+void TrainingRun::Impl::emit(Event event) {
   if (folder_) folder_->append_event(event);
   if (sink_) sink_(event);
 }
 
-void Trainer::Impl::prepare(const std::stop_token& stop) {
+void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   dataset_ = scan_dataset({.root = config_.data,
                            .val_fraction = config_.val_fraction,
                            .on_bad = to_on_bad(config_.on_bad),
@@ -146,7 +146,7 @@ void Trainer::Impl::prepare(const std::stop_token& stop) {
   folder_->write_plan_record(*session_, device_.backend->target().libraries);
 }
 
-void Trainer::Impl::make_session() {
+void TrainingRun::Impl::make_session() {
   std::vector<NamedGraph> graphs;
   int batch = *config_.batch_size;
   for (int size : distinct_sizes(dataset_.train, batch)) {
@@ -160,7 +160,7 @@ void Trainer::Impl::make_session() {
   session_ = std::make_unique<Session>(*device_.backend, communicator_, graphs);
 }
 
-void Trainer::Impl::initialize_variables() {
+void TrainingRun::Impl::initialize_variables() {
   // Drawing millions of normal numbers is most of the time before the first step.
   std::mutex session;
   for_each_parallel(config_.workers, state_.size(), [&](size_t i) {
@@ -174,7 +174,7 @@ void Trainer::Impl::initialize_variables() {
   session_->write(names::kLearningRates, bytes_of(learning_rates_));
 }
 
-void Trainer::Impl::make_loaders() {
+void TrainingRun::Impl::make_loaders() {
   LoaderOptions options{.root = dataset_.root,
                         .batch_size = *config_.batch_size,
                         .preprocessing = {info_.image_size, info_.resize_ratio},
@@ -192,7 +192,7 @@ void Trainer::Impl::make_loaders() {
   val_loader_ = std::make_unique<Loader>(options, dataset_.val);
 }
 
-void Trainer::Impl::announce() {
+void TrainingRun::Impl::announce() {
   RunBegin begin;
   begin.run_folder = folder_->path();
   begin.device = device_.description;
@@ -220,8 +220,8 @@ void Trainer::Impl::announce() {
   for (const std::string& program : session_->program_names()) report(program);
 }
 
-RunEnd Trainer::Impl::run(std::stop_token stop) {
-  if (session_) fail(ErrorKind::InvalidArgument, "a Trainer runs once; make another one");
+RunEnd TrainingRun::Impl::run(std::stop_token stop) {
+  if (session_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
   run_start_ = monotonic_seconds();
   prepare(stop);
   announce();
@@ -243,7 +243,7 @@ RunEnd Trainer::Impl::run(std::stop_token stop) {
   return finish(interrupted, stop);
 }
 
-bool Trainer::Impl::is_patience_over(int epoch) {
+bool TrainingRun::Impl::is_patience_over(int epoch) {
   bool over = config_.patience > 0 && epoch - 1 - best_.epoch >= config_.patience;
   if (over) {
     emit(
@@ -254,7 +254,7 @@ bool Trainer::Impl::is_patience_over(int epoch) {
 }
 
 // False when it was stopped.
-bool Trainer::Impl::train_epoch(int epoch, const std::stop_token& stop) {
+bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
   tally_ = {};
   train_loader_->start_epoch(uint32_t(epoch - 1));
   double start = monotonic_seconds();
@@ -279,7 +279,7 @@ bool Trainer::Impl::train_epoch(int epoch, const std::stop_token& stop) {
   return false;
 }
 
-void Trainer::Impl::train_batch(const Batch& batch) {
+void TrainingRun::Impl::train_batch(const Batch& batch) {
   std::string program = train_program(batch.size());
   if (!session_->has_program(program) && !add_train_program(batch.size())) return;
   std::vector<float> weights;
@@ -301,7 +301,7 @@ void Trainer::Impl::train_batch(const Batch& batch) {
 
 // For a size that a hole made. False where the network cannot train on so few images: its last maps
 // may hold one value a channel, which has no variance.
-bool Trainer::Impl::add_train_program(int size) {
+bool TrainingRun::Impl::add_train_program(int size) {
   Graph step;
   try {
     step = build_fused_step(spec_, size);
@@ -321,12 +321,12 @@ bool Trainer::Impl::add_train_program(int size) {
   return true;
 }
 
-void Trainer::Impl::report(const std::string& program) {
+void TrainingRun::Impl::report(const std::string& program) {
   emit(ProgramBuilt{program, int64_t(session_->plan(program).planned_bytes),
                     report_program(*session_, program)});
 }
 
-void Trainer::Impl::check_stop_flag(const Batch& batch) {
+void TrainingRun::Impl::check_stop_flag(const Batch& batch) {
   std::vector<int64_t> stop = session_->read_values<int64_t>(names::kStop);
   if (stop[0] == 0) return;
   std::string tensor = describe_stop_tag(spec_, stop[0] - 1);
@@ -345,7 +345,7 @@ void Trainer::Impl::check_stop_flag(const Batch& batch) {
                  where);
 }
 
-void Trainer::Impl::note_holes(const Batch& batch) {
+void TrainingRun::Impl::note_holes(const Batch& batch) {
   for (const SkippedFile& hole : batch.holes) {
     if (config_.on_bad == BadFilePolicy::Stop) {
       fail_with_hint(ErrorKind::BadData, "remove or replace the file, or use --on-bad skip",
@@ -357,7 +357,7 @@ void Trainer::Impl::note_holes(const Batch& batch) {
   if (!batch.holes.empty()) folder_->write_skipped(skipped_);
 }
 
-Tally Trainer::Impl::validate(Loader& loader, int epoch, const std::stop_token& stop) {
+Tally TrainingRun::Impl::validate(Loader& loader, int epoch, const std::stop_token& stop) {
   Tally tally;
   int64_t total = int64_t(loader.samples().size());
   evaluate_loader(
@@ -374,7 +374,8 @@ Tally Trainer::Impl::validate(Loader& loader, int epoch, const std::stop_token& 
   return tally;
 }
 
-void Trainer::Impl::report_progress(int epoch, bool validating, const Tally& tally, int64_t total) {
+void TrainingRun::Impl::report_progress(int epoch, bool validating, const Tally& tally,
+                                        int64_t total) {
   StepProgress progress{.epoch = epoch, .epochs = *config_.epochs, .validating = validating};
   progress.images = tally.images;
   progress.images_total = total;
@@ -389,7 +390,7 @@ void Trainer::Impl::report_progress(int epoch, bool validating, const Tally& tal
   emit(progress);
 }
 
-void Trainer::Impl::end_epoch(int epoch, const Tally* validation) {
+void TrainingRun::Impl::end_epoch(int epoch, const Tally* validation) {
   epochs_done_ = epoch;
   EpochEnd end;
   end.epoch = epoch;
@@ -424,7 +425,7 @@ void Trainer::Impl::end_epoch(int epoch, const Tally* validation) {
   emit(end);
 }
 
-void Trainer::Impl::save(bool is_best) {
+void TrainingRun::Impl::save(bool is_best) {
   ModelFile model = export_model(info_, state_, *session_);
   save_model(folder_->last_model(), model);
   emit(CheckpointSaved{folder_->last_model()});
@@ -435,7 +436,7 @@ void Trainer::Impl::save(bool is_best) {
   emit(CheckpointSaved{folder_->best_model()});
 }
 
-double Trainer::Impl::test_with_best(const std::stop_token& stop) {
+double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
   import_model(load_model(folder_->best_model()), state_, *session_, config_.ema_decay > 0);
   LoaderOptions options{.root = dataset_.root,
                         .batch_size = *config_.batch_size,
@@ -447,7 +448,7 @@ double Trainer::Impl::test_with_best(const std::stop_token& stop) {
   return validate(loader, epochs_done_, stop).accuracy();
 }
 
-RunEnd Trainer::Impl::finish(bool interrupted, const std::stop_token& stop) {
+RunEnd TrainingRun::Impl::finish(bool interrupted, const std::stop_token& stop) {
   RunEnd end;
   end.interrupted = interrupted;
   end.best_epoch = best_.epoch;
@@ -470,12 +471,12 @@ RunEnd Trainer::Impl::finish(bool interrupted, const std::stop_token& stop) {
   return end;
 }
 
-Trainer::Trainer(TrainConfig config, EventSink sink)
+TrainingRun::TrainingRun(TrainConfig config, EventSink sink)
     : impl_(std::make_unique<Impl>(std::move(config), std::move(sink))) {}
 
-Trainer::~Trainer() = default;
+TrainingRun::~TrainingRun() = default;
 
-RunEnd Trainer::run(std::stop_token stop) {
+RunEnd TrainingRun::run(std::stop_token stop) {
   return impl_->run(std::move(stop));
 }
 

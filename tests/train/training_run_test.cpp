@@ -18,7 +18,7 @@ using namespace test;
 using testing::HasSubstr;
 using testing::SizeIs;
 
-class TrainerTest : public testing::Test {
+class TrainingRunTest : public testing::Test {
  protected:
   void SetUp() override { copy_digits(work_ / "digits", 3, 40); }
 
@@ -40,7 +40,7 @@ class TrainerTest : public testing::Test {
   TempDir work_;
 };
 
-TEST_F(TrainerTest, LearnsTheDigits) {
+TEST_F(TrainingRunTest, LearnsTheDigits) {
   TrainConfig learning = config("run");
   learning.epochs = 12;
   Training training = train(learning);
@@ -50,7 +50,7 @@ TEST_F(TrainerTest, LearnsTheDigits) {
   EXPECT_GT(*training.end.best_val_accuracy, 0.9);
 }
 
-TEST_F(TrainerTest, EventsAgreeWithEachOther) {
+TEST_F(TrainingRunTest, EventsAgreeWithEachOther) {
   Training training = train(config("run"));
   RunBegin begin = training.all<RunBegin>().at(0);
   EXPECT_EQ(begin.train_images + begin.val_images, 120);
@@ -69,7 +69,7 @@ TEST_F(TrainerTest, EventsAgreeWithEachOther) {
   EXPECT_THAT(unfinished_files(), SizeIs(0));
 }
 
-TEST_F(TrainerTest, SameSeedSameBytes) {
+TEST_F(TrainingRunTest, SameSeedSameBytes) {
   std::vector<uint8_t> first = best_bytes(config("a"));
   EXPECT_EQ(first, best_bytes(config("b")));
   TrainConfig other = config("c");
@@ -77,7 +77,7 @@ TEST_F(TrainerTest, SameSeedSameBytes) {
   EXPECT_NE(first, best_bytes(other));
 }
 
-TEST_F(TrainerTest, WorkersAndThreadsDoNotChangeABit) {
+TEST_F(TrainingRunTest, WorkersAndThreadsDoNotChangeABit) {
   std::vector<uint8_t> expected = best_bytes(config("a"));
   int number = 0;
   for (int workers : {2, 7}) {
@@ -92,7 +92,7 @@ TEST_F(TrainerTest, WorkersAndThreadsDoNotChangeABit) {
   }
 }
 
-TEST_F(TrainerTest, ThreadsDoNotChangeABitOfAResNet) {
+TEST_F(TrainingRunTest, ThreadsDoNotChangeABitOfAResNet) {
   for (const char* model : {"resnet18", "resnet50"}) {
     std::vector<uint8_t> expected;
     for (int threads : {1, 2, 4}) {
@@ -108,7 +108,7 @@ TEST_F(TrainerTest, ThreadsDoNotChangeABitOfAResNet) {
   }
 }
 
-TEST_F(TrainerTest, TheRecordedConfigurationRepeatsTheRun) {
+TEST_F(TrainingRunTest, TheRecordedConfigurationRepeatsTheRun) {
   TrainConfig first = config("a");
   Training training = train(first);
   TrainConfig resolved = training.all<RunBegin>().at(0).config;
@@ -120,7 +120,7 @@ TEST_F(TrainerTest, TheRecordedConfigurationRepeatsTheRun) {
   EXPECT_EQ(file_bytes(training.end.model), best_bytes(resolved));
 }
 
-TEST_F(TrainerTest, EvaluationRepeatsTheValidationOfTheRun) {
+TEST_F(TrainingRunTest, EvaluationRepeatsTheValidationOfTheRun) {
   Training training = train(config("run"));
   EvalConfig eval;
   eval.model = work_ / "run";  // the data folder comes from its config.toml
@@ -129,7 +129,7 @@ TEST_F(TrainerTest, EvaluationRepeatsTheValidationOfTheRun) {
   EXPECT_DOUBLE_EQ(result.accuracy, *training.end.best_val_accuracy);
 }
 
-TEST_F(TrainerTest, EvaluationBatchesDoNotChangeABit) {
+TEST_F(TrainingRunTest, EvaluationBatchesDoNotChangeABit) {
   train(config("run"));
   std::map<int, std::vector<std::vector<float>>> logits;
   for (int batch : {1, 3, 64}) {
@@ -143,7 +143,7 @@ TEST_F(TrainerTest, EvaluationBatchesDoNotChangeABit) {
   }
 }
 
-TEST_F(TrainerTest, PredictionEqualsEvaluation) {
+TEST_F(TrainingRunTest, PredictionEqualsEvaluation) {
   Training training = train(config("run"));
   std::map<std::string, std::vector<float>> expected;
   EvalConfig eval;
@@ -163,7 +163,7 @@ TEST_F(TrainerTest, PredictionEqualsEvaluation) {
   EXPECT_EQ(at, paths.size());
 }
 
-TEST_F(TrainerTest, PredictionNamesWhatItCannotRead) {
+TEST_F(TrainingRunTest, PredictionNamesWhatItCannotRead) {
   train(config("run"));
   std::string text = work_.put("text.jpg", std::string("no image"));
   std::string good =
@@ -177,15 +177,15 @@ TEST_F(TrainerTest, PredictionNamesWhatItCannotRead) {
   EXPECT_EQ(failed, (std::vector<bool>{true, false, true, false}));
 }
 
-TEST_F(TrainerTest, AStopKeepsTheModelSoFar) {
+TEST_F(TrainingRunTest, AStopKeepsTheModelSoFar) {
   TrainConfig endless = config("run");
   endless.epochs = 1000;
   std::stop_source stop;
   int steps = 0;
-  Trainer trainer(endless, [&](const Event& event) {
+  TrainingRun training(endless, [&](const Event& event) {
     if (std::holds_alternative<StepProgress>(event) && ++steps == 3) stop.request_stop();
   });
-  RunEnd end = trainer.run(stop.get_token());
+  RunEnd end = training.run(stop.get_token());
   EXPECT_TRUE(end.interrupted);
   EXPECT_EQ(steps, 3);
   EXPECT_EQ(end.best_epoch, 0);
@@ -201,7 +201,7 @@ void damage_body(const std::string& path) {
   write_file(path, bytes);
 }
 
-TEST_F(TrainerTest, AFileDamagedInItsBodyLeavesAHole) {
+TEST_F(TrainingRunTest, AFileDamagedInItsBodyLeavesAHole) {
   std::string victim;
   for (const auto& entry : std::filesystem::directory_iterator(work_ / "digits/1")) {
     victim = std::max(victim, entry.path().string());
@@ -229,7 +229,7 @@ TEST_F(TrainerTest, AFileDamagedInItsBodyLeavesAHole) {
 }
 
 // Of 32 pixels a ResNet keeps one value a channel and image: a batch of one has no variance.
-TEST_F(TrainerTest, ABatchTooSmallForItsNetworkIsLeftOut) {
+TEST_F(TrainingRunTest, ABatchTooSmallForItsNetworkIsLeftOut) {
   copy_digits(work_ / "few", 2, 2);
   damage_body(std::filesystem::directory_iterator(work_ / "few/1")->path());
   TrainConfig pairs = small_config(work_ / "few", work_ / "run");
@@ -247,7 +247,7 @@ TEST_F(TrainerTest, ABatchTooSmallForItsNetworkIsLeftOut) {
   EXPECT_THAT(warnings[1].message, HasSubstr("a batch of 1, too small"));
 }
 
-TEST_F(TrainerTest, NoUsableTrainingImageIsAnError) {
+TEST_F(TrainingRunTest, NoUsableTrainingImageIsAnError) {
   copy_digits(work_ / "few", 2, 2);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(work_ / "few")) {
     if (entry.is_regular_file()) damage_body(entry.path());
@@ -259,7 +259,7 @@ TEST_F(TrainerTest, NoUsableTrainingImageIsAnError) {
   EXPECT_FALSE(is_regular_file(work_ / "run/best.safetensors"));
 }
 
-TEST_F(TrainerTest, ReportsHowItsProgramsWereBuilt) {
+TEST_F(TrainingRunTest, ReportsHowItsProgramsWereBuilt) {
   std::vector<ProgramBuilt> programs = train(config("run")).all<ProgramBuilt>();
   ASSERT_FALSE(programs.empty());
   bool has_step = false;
@@ -274,15 +274,15 @@ TEST_F(TrainerTest, ReportsHowItsProgramsWereBuilt) {
   EXPECT_TRUE(has_step);
 }
 
-TEST_F(TrainerTest, RunsOnce) {
+TEST_F(TrainingRunTest, RunsOnce) {
   TrainConfig once = config("run");
   once.epochs = 1;
-  Trainer trainer(once);
-  trainer.run();
-  EXPECT_ERROR(trainer.run(), ErrorKind::InvalidArgument, "runs once");
+  TrainingRun training(once);
+  training.run();
+  EXPECT_ERROR(training.run(), ErrorKind::InvalidArgument, "runs once");
 }
 
-TEST_F(TrainerTest, DivergenceNamesUpdateAndTensor) {
+TEST_F(TrainingRunTest, DivergenceNamesUpdateAndTensor) {
   TrainConfig wild = config("run");
   wild.optimizer = OptimizerKind::Sgd;
   wild.learning_rate = 1000;
@@ -291,7 +291,7 @@ TEST_F(TrainerTest, DivergenceNamesUpdateAndTensor) {
   EXPECT_ERROR(train(wild), ErrorKind::Diverged, "at update", "not finite", "--lr");
 }
 
-TEST_F(TrainerTest, ATestSplitIsEvaluatedOnceWithTheBestModel) {
+TEST_F(TrainingRunTest, ATestSplitIsEvaluatedOnceWithTheBestModel) {
   TempDir split;
   copy_digits(split / "data/train", 2, 30);
   copy_digits(split / "data/val", 2, 10);
@@ -306,7 +306,7 @@ TEST_F(TrainerTest, ATestSplitIsEvaluatedOnceWithTheBestModel) {
   EXPECT_DOUBLE_EQ(result.accuracy, *training.end.test_accuracy);
 }
 
-TEST_F(TrainerTest, WithoutValidationTheLastModelIsBest) {
+TEST_F(TrainingRunTest, WithoutValidationTheLastModelIsBest) {
   TrainConfig all = config("run");
   all.val_fraction = 0;
   Training training = train(all);
@@ -316,7 +316,7 @@ TEST_F(TrainerTest, WithoutValidationTheLastModelIsBest) {
   EXPECT_EQ(file_bytes(work_ / "run/best.safetensors"), file_bytes(work_ / "run/last.safetensors"));
 }
 
-TEST_F(TrainerTest, RunFoldersAreNeitherOverwrittenNorInsideTheData) {
+TEST_F(TrainingRunTest, RunFoldersAreNeitherOverwrittenNorInsideTheData) {
   train(config("run"));
   EXPECT_ERROR(train(config("run")), ErrorKind::Config, "exists already", "--out");
   TrainConfig inside = config("digits/run");
@@ -324,7 +324,7 @@ TEST_F(TrainerTest, RunFoldersAreNeitherOverwrittenNorInsideTheData) {
   EXPECT_FALSE(path_exists(work_ / "digits/run"));
 }
 
-TEST_F(TrainerTest, PatienceEndsARunThatNoLongerImproves) {
+TEST_F(TrainingRunTest, PatienceEndsARunThatNoLongerImproves) {
   TrainConfig patient = config("run");
   patient.learning_rate = 0;  // nothing can improve
   patient.epochs = 50;
@@ -337,7 +337,7 @@ TEST_F(TrainerTest, PatienceEndsARunThatNoLongerImproves) {
   EXPECT_THAT(training.all<NoteIssued>().back().message, HasSubstr("--patience"));
 }
 
-TEST_F(TrainerTest, AveragedWeightsAreValidatedAndKept) {
+TEST_F(TrainingRunTest, AveragedWeightsAreValidatedAndKept) {
   TrainConfig averaged = config("run");
   averaged.ema_decay = 0.9;
   averaged.epochs = 4;
@@ -348,7 +348,7 @@ TEST_F(TrainerTest, AveragedWeightsAreValidatedAndKept) {
   EXPECT_DOUBLE_EQ(evaluate(eval).accuracy, *training.end.best_val_accuracy);
 }
 
-TEST_F(TrainerTest, AVeryWideClipChangesNothingAndATightOneDoes) {
+TEST_F(TrainingRunTest, AVeryWideClipChangesNothingAndATightOneDoes) {
   auto sgd = [&](const char* out, double clip) {
     TrainConfig clipped = config(out);
     clipped.optimizer = OptimizerKind::Sgd;
@@ -360,7 +360,7 @@ TEST_F(TrainerTest, AVeryWideClipChangesNothingAndATightOneDoes) {
   EXPECT_NE(plain, sgd("tight", 1e-3));
 }
 
-TEST_F(TrainerTest, ABatchLargerThanTheSetIsOneBatch) {
+TEST_F(TrainingRunTest, ABatchLargerThanTheSetIsOneBatch) {
   TrainConfig large = config("run");
   large.batch_size = 4096;
   large.epochs = 1;
@@ -373,7 +373,7 @@ TEST(TrainConfigTest, ValuesOutOfRangeAreRefusedBeforeAnythingIsTouched) {
     TrainConfig config;
     config.data = "/nowhere";
     change(config);
-    EXPECT_ERROR(Trainer{config}, ErrorKind::Config, name);
+    EXPECT_ERROR(TrainingRun{config}, ErrorKind::Config, name);
   };
   refused([](TrainConfig& c) { c.data = ""; }, "no folder");
   refused([](TrainConfig& c) { c.model = "resnet19"; }, "resnet19");
