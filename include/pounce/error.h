@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "pounce/export.h"
+
 namespace pounce {
 
 enum class ErrorKind {
@@ -22,9 +24,9 @@ enum class ErrorKind {
 };
 
 // "config", "io", ...: the words of the JSON `error` object.
-const char* error_kind_name(ErrorKind kind);
+POUNCE_API const char* error_kind_name(ErrorKind kind);
 
-class Error : public std::exception {
+class POUNCE_API Error : public std::exception {
  public:
   // `message`: what was found and what was expected. `hint`: what to do; may be empty.
   Error(ErrorKind kind, std::string message, std::string hint = "");

@@ -51,8 +51,8 @@ struct EvalResult {
 
 // `on_image` is called in the order of the scan. Throws Config for a class the model does not know,
 // BadData for a damaged model file.
-EvalResult evaluate(const EvalConfig& config,
-                    const std::function<void(const EvalRecord&)>& on_image = {},
-                    std::stop_token stop = {});
+POUNCE_API EvalResult evaluate(const EvalConfig& config,
+                               const std::function<void(const EvalRecord&)>& on_image = {},
+                               std::stop_token stop = {});
 
 }  // namespace pounce

@@ -10,6 +10,6 @@ namespace pounce {
 // An object with `type` (run_begin, progress, epoch, checkpoint, warning, note, program, run_end)
 // and the keys docs/cli.md lists. No line feed. Text that is not UTF-8 is replaced character by
 // character.
-std::string event_to_json(const Event& event);
+POUNCE_API std::string event_to_json(const Event& event);
 
 }  // namespace pounce

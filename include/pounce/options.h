@@ -29,9 +29,9 @@ struct TrainOption {
   std::function<std::string(const TrainConfig&)> get;
 };
 
-std::span<const TrainOption> train_options();
+POUNCE_API std::span<const TrainOption> train_options();
 
 // TOML text with every option that has a value; reading it back gives an equal configuration.
-std::string to_toml(const TrainConfig& config);
+POUNCE_API std::string to_toml(const TrainConfig& config);
 
 }  // namespace pounce

@@ -36,7 +36,7 @@ struct Prediction {
   std::vector<ScoredClass> top;  // best first
 };
 
-class Predictor {
+class POUNCE_API Predictor {
  public:
   // `model`: a model file, or a run folder (its best). Throws Config where there is none, BadData
   // for a file that is damaged or no Pounce model.

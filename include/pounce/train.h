@@ -164,7 +164,7 @@ using Event = std::variant<RunBegin, StepProgress, EpochEnd, CheckpointSaved, Wa
 using EventSink = std::function<void(const Event&)>;
 
 // One training run. Holds no global state: several may live in one process.
-class TrainingRun {
+class POUNCE_API TrainingRun {
  public:
   // Checks the configuration alone; touches neither data nor device. Throws Config.
   explicit TrainingRun(TrainConfig config, EventSink sink = {});
