@@ -34,20 +34,33 @@ void print_version(Output& output) {
   output.result("pounce " POUNCE_VERSION);
 }
 
+struct CommandFunction {
+  std::string_view name;
+  int (*run)(Session& session);
+  // Saves nothing, and every line it printed is complete; it may be waiting or in a long step.
+  bool can_end_at_once = false;
+};
+
+constexpr CommandFunction kFunctions[] = {
+    {"train", run_train},
+    {"eval", run_eval},
+    {"predict", run_predict, true},
+    {"bench step", run_bench_step, true},
+};
+
 int run_command(const Command& command, const Settings& settings) {
+  auto function = std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                               [&](const auto& row) { return row.name == command.name; });
+  POUNCE_ASSERT(function != std::end(kFunctions));
   Output output(settings.output);
-  // Every line that predict printed is complete; it may be waiting for paths, and saves nothing.
-  bool can_end_at_once = command.name == "predict";
+  bool can_end_at_once = function->can_end_at_once;
   SignalStop stop([&output, can_end_at_once](int signal) {
     if (can_end_at_once) std::_Exit(128 + signal);
     output.message("stopping after the current step; once more to stop at once");
   });
   Session session{settings, output, stop};
   try {
-    if (command.name == "train") return run_train(session);
-    if (command.name == "eval") return run_eval(session);
-    POUNCE_ASSERT(command.name == "predict");
-    return run_predict(session);
+    return function->run(session);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Interrupted || !stop.was_requested()) throw;
     return stop.exit_code();
@@ -72,14 +85,37 @@ int run_parsed(const Command& command, std::span<const std::string> words, Outpu
   return kDone;
 }
 
-int run_help(std::span<const std::string> words, Output& output) {
-  if (words.empty()) {
-    print_text(output, program_help());
-    return kDone;
+bool asks_for_help(const std::string& word) {
+  return word == "-h" || word == "--help";
+}
+
+// The command that `words` begin with, whose words are taken off. Null where they ask for the help
+// of a group, as `bench -h` does. Throws Config for anything else.
+const Command* take_command(std::span<const std::string>& words) {
+  const std::string& first = words[0];
+  if (!is_command_group(first)) {
+    const Command* command = find_command(first);
+    if (!command) fail_unknown_command(first);
+    words = words.subspan(1);
+    return command;
   }
-  const Command* command = find_command(words[0]);
-  if (!command) fail_unknown_command(words[0]);
-  print_text(output, full_help(*command));
+  if (words.size() < 2) fail_incomplete_command(first);
+  if (asks_for_help(words[1])) return nullptr;
+  std::string name = first + " " + words[1];
+  const Command* command = find_command(name);
+  if (!command) fail_unknown_command(name);
+  words = words.subspan(2);
+  return command;
+}
+
+// The words after `help`.
+int run_help(std::span<const std::string> words, Output& output) {
+  if (words.empty()) return print_text(output, program_help()), kDone;
+  if (words.size() == 1 && is_command_group(words[0])) {
+    return print_text(output, group_help(words[0])), kDone;
+  }
+  const Command* command = take_command(words);
+  print_text(output, command ? full_help(*command) : program_help());
   return kDone;
 }
 
@@ -92,7 +128,7 @@ int dispatch(std::span<const std::string> words, Output& output) {
   }
   const std::string& first = words[0];
   std::span<const std::string> rest = words.subspan(1);
-  if (first == "-h" || first == "--help") return run_help({}, output);
+  if (asks_for_help(first)) return run_help({}, output);
   if (first == "help") return run_help(rest, output);
   if (first == "-V" || first == "--version") return print_version(output), kDone;
   if (first == "--help-markdown") return print_text(output, markdown_help()), kDone;
@@ -100,9 +136,9 @@ int dispatch(std::span<const std::string> words, Output& output) {
     fail_with_hint(ErrorKind::Config, "pounce -h lists the commands",
                    "expected a command before the flag {}", first);
   }
-  const Command* command = find_command(first);
-  if (!command) fail_unknown_command(first);
-  return run_parsed(*command, rest, output);
+  rest = words;
+  if (const Command* command = take_command(rest)) return run_parsed(*command, rest, output);
+  return print_text(output, group_help(first)), kDone;
 }
 
 // Errors may come before the flags are understood, so the words themselves are looked through.

@@ -6,135 +6,11 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/text.h"
-#include "pounce/options.h"
+#include "cli/bench_flags.h"
+#include "cli/flag_parts.h"
 
 namespace pounce::cli {
 namespace {
-
-const char* section_of(OptionGroup group) {
-  switch (group) {
-    case OptionGroup::Model:
-      return "Model";
-    case OptionGroup::Training:
-      return "Training";
-    case OptionGroup::Augmentation:
-      return "Augmentation";
-    case OptionGroup::Data:
-      return "Data";
-    case OptionGroup::Run:
-      return "Run";
-  }
-  return "Run";
-}
-
-const TrainOption& train_option(std::string_view name) {
-  std::span<const TrainOption> options = train_options();
-  auto found = std::find_if(options.begin(), options.end(),
-                            [&](const TrainOption& option) { return option.name == name; });
-  POUNCE_ASSERT(found != options.end());
-  return *found;
-}
-
-Flag to_flag(const TrainOption& option) {
-  Flag flag{.name = std::string(option.name),
-            .short_name = option.short_name,
-            .section = section_of(option.group),
-            .value_name = std::string(option.value_name),
-            .default_text = std::string(option.default_text),
-            .help = std::string(option.help),
-            .details = std::string(option.details)};
-  flag.set = [&option](Settings& settings, const std::string& value) {
-    option.set(settings.train, value);
-  };
-  return flag;
-}
-
-// A flag of eval or predict that follows the rules of the training option of the same name: `copy`
-// takes the checked value over.
-Flag like_train(std::string_view name, void (*copy)(Settings&, const TrainConfig&)) {
-  const TrainOption& option = train_option(name);
-  Flag flag = to_flag(option);
-  flag.section = "Run";
-  flag.set = [&option, copy](Settings& settings, const std::string& value) {
-    TrainConfig checked;
-    option.set(checked, value);
-    copy(settings, checked);
-  };
-  return flag;
-}
-
-// ---- Flags that every command has ----
-
-template <typename T>
-using Words = std::vector<std::pair<std::string, T>>;
-
-template <typename T>
-T parse_word(const std::string& flag, const std::string& given, const Words<T>& words) {
-  std::vector<std::string> allowed;
-  for (const auto& [word, value] : words) {
-    if (word == given) return value;
-    allowed.push_back(word);
-  }
-  std::optional<std::string> close = nearest(to_lower_ascii(given), allowed);
-  fail_with_hint(ErrorKind::Config, close ? "did you mean " + *close + "?" : "",
-                 "--{} {}: expected one of {}", flag, given.empty() ? "(empty)" : given,
-                 fmt::join(allowed, ", "));
-}
-
-bool parse_switch(const std::string& flag, const std::string& given) {
-  return parse_word<bool>(flag, given, {{"true", true}, {"false", false}});
-}
-
-Flag output_switch(Flag flag, bool OutputSettings::*member) {
-  flag.section = "Output";
-  flag.default_text = "off";
-  flag.set = [name = flag.name, member](Settings& settings, const std::string& value) {
-    settings.output.*member = parse_switch(name, value);
-  };
-  return flag;
-}
-
-template <typename T>
-Flag output_word(Flag flag, T OutputSettings::*member, const Words<T>& words) {
-  flag.section = "Output";
-  flag.value_name = "WORD";
-  flag.set = [name = flag.name, member, words](Settings& settings, const std::string& value) {
-    settings.output.*member = parse_word(name, value, words);
-  };
-  return flag;
-}
-
-void add_output_flags(std::vector<Flag>& flags, const std::string& json_help) {
-  flags.push_back(
-      output_switch({.name = "json", .section = {}, .help = json_help, .is_essential = true},
-                    &OutputSettings::json));
-  flags.push_back(output_word<ColorMode>(
-      {.name = "color",
-       .section = {},
-       .default_text = "auto",
-       .help = "colours: auto, always or never",
-       .details = "auto: on a terminal, unless NO_COLOR is set or TERM is dumb."},
-      &OutputSettings::color,
-      {{"auto", ColorMode::Auto}, {"always", ColorMode::Always}, {"never", ColorMode::Never}}));
-  flags.push_back(output_switch(
-      {.name = "quiet", .short_name = 'q', .section = {}, .help = "errors and results only"},
-      &OutputSettings::quiet));
-  flags.push_back({.name = "",
-                   .short_name = 'h',
-                   .section = "Output",
-                   .help = "help that fits a screen",
-                   .action = FlagAction::ShortHelp});
-  flags.push_back({.name = "help",
-                   .section = "Output",
-                   .help = "this help: every flag, with defaults",
-                   .action = FlagAction::FullHelp});
-  flags.push_back({.name = "version",
-                   .short_name = 'V',
-                   .section = "Output",
-                   .help = "the version of Pounce",
-                   .action = FlagAction::Version});
-}
 
 // ---- train ----
 
@@ -224,6 +100,7 @@ std::vector<Flag> eval_flags() {
                    .details =
                        "Where training held images back by rule, val is just those. A folder "
                        "of class folders that training never saw wants all.",
+                   .choices = names_of(splits),
                    .is_essential = true,
                    .set = [splits](Settings& settings, const std::string& value) {
                      settings.eval.split = parse_word("split", value, splits);
@@ -353,6 +230,10 @@ std::string Flag::usage() const {
   return text;
 }
 
+std::string Command::usage() const {
+  return fmt::format("pounce {}{}{}", name, arguments.empty() ? "" : " ", arguments);
+}
+
 const Flag* Command::find(std::string_view flag_name) const {
   for (const Flag& flag : flags) {
     if (!flag.name.empty() && flag.name == flag_name) return &flag;
@@ -368,7 +249,8 @@ const Flag* Command::find(char short_name) const {
 }
 
 std::span<const Command> commands() {
-  static const std::vector<Command> table = {train_command(), eval_command(), predict_command()};
+  static const std::vector<Command> table = {train_command(), eval_command(), predict_command(),
+                                             bench_step_command()};
   return table;
 }
 
@@ -377,6 +259,13 @@ const Command* find_command(std::string_view name) {
     if (command.name == name) return &command;
   }
   return nullptr;
+}
+
+bool is_command_group(std::string_view word) {
+  std::string start = fmt::format("{} ", word);
+  std::span<const Command> all = commands();
+  return std::any_of(all.begin(), all.end(),
+                     [&](const Command& command) { return command.name.starts_with(start); });
 }
 
 std::vector<std::string> config_keys() {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pounce/bench.h"
 #include "pounce/evaluate.h"
 #include "pounce/predict.h"
 #include "pounce/train.h"
@@ -40,6 +41,8 @@ struct Settings {
   PredictOptions predict;
   std::vector<std::string> paths;  // "-": read them from standard input
   bool nul_separated = false;      // of the paths on standard input
+
+  BenchStepConfig bench_step;
 };
 
 enum class FlagAction { Set, ShortHelp, FullHelp, Version };
@@ -50,9 +53,10 @@ struct Flag {
   std::string section;          // heading of the full help
   std::string value_name = {};  // "N"; empty: a switch, which has a --no- form
   std::string default_text = {};
-  std::string help = {};      // one line
-  std::string details = {};   // full help only
-  bool is_essential = false;  // has its line in the short help
+  std::string help = {};                  // one line
+  std::string details = {};               // full help only
+  std::vector<std::string> choices = {};  // the words it takes; empty: any value
+  bool is_essential = false;              // has its line in the short help
   FlagAction action = FlagAction::Set;
   // Throws Config naming the flag, what was given and what is allowed. Switches get "true" or
   // "false". Absent for the other actions.
@@ -64,8 +68,8 @@ struct Flag {
 };
 
 struct Command {
-  std::string name;
-  std::string arguments;  // "[DIR]"
+  std::string name;       // "train", "bench step"
+  std::string arguments;  // "[DIR]"; may be empty
   std::string summary;    // one line
   std::string details;    // a paragraph for the full help
   std::vector<std::string> examples;
@@ -73,6 +77,8 @@ struct Command {
   // Stores what stands beside the flags. Throws Config.
   std::function<void(Settings&, const std::vector<std::string>&)> take_arguments;
 
+  // "pounce eval MODEL [DIR]"
+  std::string usage() const;
   const Flag* find(std::string_view flag_name) const;
   const Flag* find(char short_name) const;
 };
@@ -80,6 +86,8 @@ struct Command {
 std::span<const Command> commands();
 // Null when there is none of this name.
 const Command* find_command(std::string_view name);
+// Whether `word` is the first of commands with two words, as "bench" is.
+bool is_command_group(std::string_view word);
 
 // Keys of a file for --config: the training flags and `data`.
 std::vector<std::string> config_keys();

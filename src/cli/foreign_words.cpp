@@ -109,6 +109,19 @@ std::string hint_for_flag(const Command& command, const std::string& written) {
   return fmt::format("pounce {} -h lists the flags", command.name);
 }
 
+// Full names of the commands of `group`; for any other word, what may stand first.
+std::vector<std::string> command_words(const std::string& group) {
+  std::vector<std::string> names;
+  bool is_group = is_command_group(group);
+  for (const Command& command : commands()) {
+    std::string first = command.name.substr(0, command.name.find(' '));
+    if (is_group && first != group) continue;
+    const std::string& word = is_group ? command.name : first;
+    if (names.empty() || names.back() != word) names.push_back(word);
+  }
+  return names;
+}
+
 }  // namespace
 
 void fail_unknown_flag(const Command& command, const std::string& written) {
@@ -116,20 +129,25 @@ void fail_unknown_flag(const Command& command, const std::string& written) {
                  command.name, written);
 }
 
-void fail_unknown_command(const std::string& word) {
+void fail_unknown_command(const std::string& name) {
   std::string hint = "pounce -h lists the commands";
-  std::vector<std::string> names;
-  for (const Command& command : commands()) names.push_back(command.name);
-  std::string lower = to_lower_ascii(word);
+  std::vector<std::string> names = command_words(name.substr(0, name.find(' ')));
+  std::string lower = to_lower_ascii(name);
   if (const Translation* row = find_translation(kCommandTranslations, lower)) {
     hint = fmt::format("in Pounce it is pounce {}", row->flag);
   } else if (std::optional<std::string> close = nearest(lower, names)) {
     hint = fmt::format("did you mean pounce {}?", *close);
-  } else if (is_directory(word)) {
-    hint = fmt::format("did you mean pounce train {}?", word);
+  } else if (is_directory(name)) {
+    hint = fmt::format("did you mean pounce train {}?", name);
   }
-  fail_with_hint(ErrorKind::Config, hint, "unknown command {}, expected one of {}", word,
+  fail_with_hint(ErrorKind::Config, hint, "unknown command {}, expected one of {}", name,
                  fmt::join(names, ", "));
+}
+
+void fail_incomplete_command(const std::string& group) {
+  std::vector<std::string> names = command_words(group);
+  fail_with_hint(ErrorKind::Config, fmt::format("for example: pounce {}", names.front()),
+                 "{} alone is no command, expected one of {}", group, fmt::join(names, ", "));
 }
 
 void refuse_assignment_word(const Command& command, const std::string& word) {

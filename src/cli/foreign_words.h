@@ -11,8 +11,11 @@ namespace pounce::cli {
 // Throws Config; `written` with its dashes.
 [[noreturn]] void fail_unknown_flag(const Command& command, const std::string& written);
 
-// Throws Config.
-[[noreturn]] void fail_unknown_command(const std::string& word);
+// Throws Config. `name`: the word, or the words of a group and its command.
+[[noreturn]] void fail_unknown_command(const std::string& name);
+
+// Throws Config, naming the commands of the group.
+[[noreturn]] void fail_incomplete_command(const std::string& group);
 
 // Throws Config when `word` is a flag in the form of another tool, such as epochs=10.
 void refuse_assignment_word(const Command& command, const std::string& word);

@@ -48,7 +48,7 @@ std::string flag_line(const Flag& flag) {
 }
 
 std::string usage_line(const Command& command) {
-  return fmt::format("usage: pounce {} {} [flags]\n", command.name, command.arguments);
+  return fmt::format("usage: {} [flags]\n", command.usage());
 }
 
 std::string examples(const Command& command) {
@@ -66,6 +66,10 @@ std::string other_flags(const Command& command) {
   return names.empty() ? "" : indented("also:" + names, 2);
 }
 
+std::string command_line_of(const Command& command) {
+  return pad_right("  " + command.usage(), 40) + command.summary + '\n';
+}
+
 }  // namespace
 
 std::string program_help() {
@@ -73,8 +77,7 @@ std::string program_help() {
       "usage: pounce COMMAND ...\n"
       "Trains image classifiers on folders of photos.\n\n";
   for (const Command& command : commands()) {
-    std::string left = fmt::format("  pounce {} {}", command.name, command.arguments);
-    text += pad_right(left, 40) + command.summary + '\n';
+    text += command_line_of(command);
   }
   text +=
       "\n"
@@ -82,6 +85,14 @@ std::string program_help() {
       "  pounce COMMAND --help   every flag, with defaults\n"
       "  pounce --version\n";
   return text;
+}
+
+std::string group_help(const std::string& group) {
+  std::string text = fmt::format("usage: pounce {} COMMAND ...\n\n", group);
+  for (const Command& command : commands()) {
+    if (command.name.starts_with(group + ' ')) text += command_line_of(command);
+  }
+  return text + fmt::format("\n  pounce {} COMMAND -h   its flags\n", group);
 }
 
 std::string short_help(const Command& command) {

@@ -11,6 +11,8 @@ constexpr int kHelpWidth = 100;
 
 // Of the program: its commands. Ends with a line feed, as all of these do.
 std::string program_help();
+// Of the commands that begin with this word.
+std::string group_help(const std::string& group);
 // One screen: the flags that are used most with a line each, the others by name.
 std::string short_help(const Command& command);
 // Every flag with its default and details.

@@ -25,8 +25,8 @@ std::string flag_row(const Flag& flag) {
 }
 
 std::string command_chapter(const Command& command) {
-  std::string text = fmt::format("\n## pounce {}\n\n    pounce {} {} [flags]\n\n{}\n", command.name,
-                                 command.name, command.arguments, command.details);
+  std::string text = fmt::format("\n## pounce {}\n\n    {} [flags]\n\n{}\n", command.name,
+                                 command.usage(), command.details);
   std::string section;
   for (const Flag& flag : command.flags) {
     if (flag.section != section) {

@@ -80,6 +80,33 @@ std::string prediction_json(const Prediction& prediction) {
   return line(object);
 }
 
+std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult& result) {
+  const StepVerification& check = result.verification;
+  Json verification = {{"image_size", check.image_size},
+                       {"batch_size", check.batch_size},
+                       {"loss_error", check.loss_error},
+                       {"weight_error", check.weight_error},
+                       {"worst_tensor", check.worst_tensor},
+                       {"tolerance", check.tolerance},
+                       {"seconds", check.seconds}};
+  return line({{"type", "bench_step"},
+               {"model", config.model},
+               {"image_size", config.image_size},
+               {"batch_size", config.batch_size},
+               {"precision", "fp32"},
+               {"optimizer", "adamw"},
+               {"device", result.device},
+               {"parameters", result.parameters},
+               {"planned_bytes", result.planned_bytes},
+               {"images_per_second", result.images_per_second},
+               {"p10", result.p10},
+               {"p90", result.p90},
+               {"step_ms", result.step_ms},
+               {"steps", result.steps},
+               {"seconds", result.seconds},
+               {"verification", std::move(verification)}});
+}
+
 std::string dump_json(const EvalRecord& record) {
   return line({{"path", record.path}, {"label", record.label}, {"logits", record.logits}});
 }
@@ -123,6 +150,10 @@ std::span<const JsonEventKeys> json_event_keys() {
       {"eval",
        {"accuracy", "top5_accuracy", "loss", "images", "confusion", "per_class", "skipped"}},
       {"prediction", {"path", "class", "label", "probability", "logits", "top", "error"}},
+      {"bench_step",
+       {"model", "image_size", "batch_size", "precision", "optimizer", "device", "parameters",
+        "planned_bytes", "images_per_second", "p10", "p90", "step_ms", "steps", "seconds",
+        "verification"}},
   };
   return table;
 }

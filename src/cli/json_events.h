@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pounce/bench.h"
 #include "pounce/error.h"
 #include "pounce/evaluate.h"
 #include "pounce/predict.h"
@@ -18,6 +19,7 @@ std::string error_json(const Error& error);
 std::string note_json(const std::string& message);
 std::string eval_json(const EvalResult& result);
 std::string prediction_json(const Prediction& prediction);
+std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult& result);
 // {path, label, logits}: every logit in digits that read back to the same float.
 std::string dump_json(const EvalRecord& record);
 

@@ -115,6 +115,17 @@ TEST(Json, Predictions) {
   EXPECT_EQ(object["error"]["kind"], "io");
 }
 
+TEST(Json, BenchStep) {
+  BenchStepResult result;
+  result.images_per_second = 12.5;
+  result.verification.worst_tensor = "fc.weight";
+  Json object = expect_documented(bench_step_json({.model = "cnn"}, result));
+  EXPECT_EQ(object["type"], "bench_step");
+  EXPECT_EQ(object["model"], "cnn");
+  EXPECT_EQ(object["images_per_second"], 12.5);
+  EXPECT_EQ(object["verification"]["worst_tensor"], "fc.weight");
+}
+
 TEST(Json, LogitsReadBackToTheSameFloat) {
   const std::vector<float> logits = {0.1F, -1.0F / 3, 1e-40F, 3.4e38F, 16777217.0F, -0.0F};
   Json object = Json::parse(dump_json({"a/b.png", 1, logits}));

@@ -88,6 +88,21 @@ TEST(Parse, ArgumentsOfCommands) {
   EXPECT_THAT(parse_error("predict", {"m"}).message(), HasSubstr("at least one image"));
 }
 
+TEST(Parse, BenchStep) {
+  BenchStepConfig bench = parse("bench step", {"--model=cnn", "-b", "8", "--image-size", "32",
+                                               "--seconds", "0.5", "--threads", "2"})
+                              .bench_step;
+  EXPECT_EQ(bench.model, "cnn");
+  EXPECT_EQ(bench.batch_size, 8);
+  EXPECT_EQ(bench.image_size, 32);
+  EXPECT_EQ(bench.seconds, 0.5);
+  EXPECT_EQ(bench.threads, 2);
+  EXPECT_THAT(parse_error("bench step", {"photos"}).message(), HasSubstr("found photos"));
+  EXPECT_THAT(parse_error("bench step", {"--seconds", "0"}).message(), HasSubstr("above 0"));
+  EXPECT_THAT(parse_error("bench step", {"--model", "resnet19"}).hint(), HasSubstr("resnet18"));
+  EXPECT_THAT(parse_error("bench step", {"--imgsz", "1"}).hint(), HasSubstr("--image-size N"));
+}
+
 TEST(Parse, HelpEndsTheReading) {
   const Command& train = *find_command("train");
   EXPECT_EQ(parse_arguments(train, std::vector<std::string>{"-h"}).action, FlagAction::ShortHelp);
@@ -199,6 +214,8 @@ TEST(ForeignWords, Commands) {
                                                        {"validate", "it is pounce eval"},
                                                        {"fit", "it is pounce train"},
                                                        {"zzzzz", "pounce -h"},
+                                                       {"bnch", "did you mean pounce bench?"},
+                                                       {"bench stpe", "pounce bench step?"},
                                                        {"/", "pounce train /"}};
   for (const auto& [word, hint] : cases) {
     Error error = error_of([&] { fail_unknown_command(word); });

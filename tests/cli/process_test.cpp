@@ -99,6 +99,48 @@ TEST(Process, UnknownCommand) {
   EXPECT_THAT(outcome.err, HasSubstr("hint: did you mean pounce train?"));
 }
 
+TEST(Process, CommandsOfTwoWords) {
+  Outcome alone = run_pounce({"bench"});
+  EXPECT_EQ(alone.exit_code, 2);
+  EXPECT_THAT(alone.err, HasSubstr("expected one of bench step"));
+  Outcome unknown = run_pounce({"bench", "stpe", "--json"});
+  EXPECT_EQ(unknown.exit_code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("hint: did you mean pounce bench step?"));
+  EXPECT_EQ(nlohmann::json::parse(unknown.out)["kind"], "config");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"bench", "-h"}, {"bench", "--help"}, {"help", "bench"}}) {
+    Outcome group = run_pounce(words);
+    EXPECT_EQ(group.exit_code, 0);
+    EXPECT_THAT(group.out, StartsWith("usage: pounce bench COMMAND"));
+    EXPECT_THAT(group.out, HasSubstr("pounce bench step"));
+  }
+  EXPECT_EQ(run_pounce({"help", "bench", "step"}).out, run_pounce({"bench", "step", "--help"}).out);
+}
+
+TEST(Process, BenchStep) {
+  const std::vector<std::string> words = {
+      "bench", "step", "--model", "cnn", "--image-size", "16", "--threads", "1", "--seconds"};
+  std::vector<std::string> once = words;
+  once.insert(once.end(), {"0.01", "--json"});
+  Outcome outcome = run_pounce(once);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  auto object = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(object["type"], "bench_step");
+  EXPECT_EQ(object["batch_size"], 16);
+  EXPECT_GT(object["images_per_second"], 0);
+
+  std::vector<std::string> long_time = words;
+  long_time.push_back("1000");
+  Process process(long_time, "/");
+  ASSERT_TRUE(process.wait_for("verified against the reference")) << process.finish().err;
+  process.send(SIGINT);
+  Outcome stopped = process.finish();
+  EXPECT_EQ(stopped.exit_code, 130);
+  EXPECT_EQ(stopped.out, "");
+  EXPECT_LT(stopped.seconds, 60);
+}
+
 TEST(Process, ATypoFailsBeforeAnythingIsTouched) {
   double fastest = 1e9;
   for (int i = 0; i < 5; ++i) {

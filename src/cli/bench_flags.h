@@ -1,0 +1,10 @@
+// The commands that measure.
+#pragma once
+
+#include "cli/flag_table.h"
+
+namespace pounce::cli {
+
+Command bench_step_command();
+
+}  // namespace pounce::cli

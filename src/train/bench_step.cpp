@@ -1,0 +1,105 @@
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/system.h"
+#include "pounce/bench.h"
+#include "train/device.h"
+#include "train/inference.h"
+#include "train/step_runner.h"
+#include "train/verify_step.h"
+
+namespace pounce {
+namespace {
+
+constexpr int kWarmUpSteps = 2, kLeastSteps = 5;
+constexpr double kWarmUpSeconds = 0.5;
+constexpr double kMostSeconds = 86'400;
+
+void check_bench_config(const BenchStepConfig& config) {
+  auto check = [](const char* name, double value, double least, double most) {
+    if (value >= least && value <= most) return;
+    fail(ErrorKind::Config, "{} is {}, expected {} to {}", name, value, least, most);
+  };
+  check("image-size", config.image_size, 8, 4096);
+  check("batch-size", config.batch_size, 1, 65536);
+  check("seconds", config.seconds, 0, kMostSeconds);
+  check("threads", config.threads, 0, 1024);
+}
+
+void check_stop(const std::stop_token& stop) {
+  if (stop.stop_requested()) fail(ErrorKind::Interrupted, "the benchmark was interrupted");
+}
+
+// Calls `step` at least `steps` times and for `seconds`; returns how long each call took.
+template <typename Step>
+std::vector<double> time_steps(int steps, double seconds, const std::stop_token& stop, Step step) {
+  std::vector<double> times;
+  double start = monotonic_seconds();
+  for (double now = start; int(times.size()) < steps || now - start < seconds;) {
+    check_stop(stop);
+    double before = now;
+    step();
+    now = monotonic_seconds();
+    times.push_back(now - before);
+  }
+  return times;
+}
+
+// Between the two nearest ranks. `sorted` is not empty.
+double percentile(const std::vector<double>& sorted, double share) {
+  double at = share * double(sorted.size() - 1);
+  size_t below = size_t(at), above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (at - double(below)) * (sorted[above] - sorted[below]);
+}
+
+StepSpec make_spec(const BenchStepConfig& config) {
+  ModelInfo info;
+  info.model = config.model;
+  info.classes = {"cat", "dog"};
+  info.image_size = config.image_size;
+  StepSpec spec = make_step_spec(info);
+  spec.optimizer.kind = OptimizerKind::AdamW;
+  spec.optimizer.weight_decay = 0.05;
+  return spec;
+}
+
+void measure(StepRunner& runner, const BenchStepConfig& config, const std::stop_token& stop,
+             BenchStepResult& result) {
+  double warm_up = std::min(kWarmUpSeconds, config.seconds);
+  time_steps(kWarmUpSteps, warm_up, stop, [&] { runner.step(); });
+  double start = monotonic_seconds();
+  std::vector<double> times = time_steps(kLeastSteps, config.seconds, stop, [&] { runner.step(); });
+  result.seconds = monotonic_seconds() - start;
+  result.steps = int(times.size());
+  std::sort(times.begin(), times.end());
+  double median = percentile(times, 0.5);
+  result.step_ms = 1000 * median;
+  result.images_per_second = config.batch_size / median;
+  result.p10 = config.batch_size / percentile(times, 0.9);
+  result.p90 = config.batch_size / percentile(times, 0.1);
+}
+
+}  // namespace
+
+BenchStepResult bench_step(const BenchStepConfig& config,
+                           const std::function<void(const StepVerification&)>& on_verified,
+                           std::stop_token stop) {
+  check_bench_config(config);
+  StepSpec spec = make_spec(config);
+  BenchStepResult result;
+  for (const StateEntry& entry : network_state(spec)) {
+    if (entry.trained) result.parameters += entry.type.shape.elements();
+  }
+  Device device = open_device(config.device, config.threads);
+  result.device = device.description;
+  // Planned before the verification, so that sizes which cannot work are refused at once.
+  StepRunner runner(*device.backend, spec, config.batch_size);
+  result.planned_bytes = int64_t(runner.session().planned_bytes());
+  result.verification = verify_step(*device.backend, spec);
+  if (on_verified) on_verified(result.verification);
+  measure(runner, config, stop, result);
+  return result;
+}
+
+}  // namespace pounce
