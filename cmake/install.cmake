@@ -26,3 +26,26 @@ file(RELATIVE_PATH prefix_from_pc "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(${PROJECT_SOURCE_DIR}/cmake/pounce.pc.in ${PROJECT_BINARY_DIR}/pounce.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/pounce.pc
   DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+# What the program says of itself: completions and the manual page.
+if(NOT CMAKE_CROSSCOMPILING)
+  set(made_folder ${PROJECT_BINARY_DIR}/made)
+  add_custom_command(
+    OUTPUT ${made_folder}/pounce ${made_folder}/_pounce ${made_folder}/pounce.fish
+      ${made_folder}/pounce.1
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${made_folder}
+    COMMAND pounce --completions bash > ${made_folder}/pounce
+    COMMAND pounce --completions zsh > ${made_folder}/_pounce
+    COMMAND pounce --completions fish > ${made_folder}/pounce.fish
+    COMMAND pounce --help-man > ${made_folder}/pounce.1
+    DEPENDS pounce VERBATIM)
+  add_custom_target(pounce_made ALL DEPENDS ${made_folder}/pounce.1)
+  install(FILES ${made_folder}/pounce COMPONENT program
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  install(FILES ${made_folder}/_pounce COMPONENT program
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${made_folder}/pounce.fish COMPONENT program
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+  install(FILES ${made_folder}/pounce.1 COMPONENT program
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endif()

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "pounce/error.h"
+#include "pounce/export.h"
 
 namespace pounce {
 
@@ -49,8 +50,9 @@ struct BenchStepResult {
 // first, then warmed up, then timed. `on_verified` is called between. Throws Config for values out
 // of range, Device for a device that is not there or whose results are wrong, OutOfMemory,
 // Interrupted once `stop` is requested.
-BenchStepResult bench_step(const BenchStepConfig& config,
-                           const std::function<void(const StepVerification&)>& on_verified = {},
-                           std::stop_token stop = {});
+POUNCE_API BenchStepResult
+bench_step(const BenchStepConfig& config,
+           const std::function<void(const StepVerification&)>& on_verified = {},
+           std::stop_token stop = {});
 
 }  // namespace pounce

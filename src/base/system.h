@@ -40,7 +40,7 @@ void open_closed_standard_streams();
 // Makes idle OpenMP threads sleep instead of spin, so that they leave the cores to decode threads
 // and to other programs. The runtime reads its policy while it is loaded: where the user has set
 // none, the program is started once more in its own process, with the policy in its environment.
-// Call it first thing in main; `argv` is null-terminated.
+// Call it before any thread and any file is opened; `argv` is main's, null-terminated.
 void make_openmp_wait_passively(char** argv);
 
 // As the kernel names it, e.g. "AMD EPYC 7763 64-Core Processor"; empty when unknown.

@@ -9,9 +9,11 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/completions.h"
 #include "cli/foreign_words.h"
 #include "cli/help.h"
 #include "cli/json_events.h"
+#include "cli/man_page.h"
 #include "cli/parse.h"
 
 namespace pounce::cli {
@@ -45,6 +47,7 @@ constexpr CommandFunction kFunctions[] = {
     {"train", run_train},
     {"eval", run_eval},
     {"predict", run_predict, true},
+    {"inspect", run_inspect, true},
     {"bench step", run_bench_step, true},
 };
 
@@ -67,10 +70,14 @@ int run_command(const Command& command, const Settings& settings) {
   }
 }
 
-int run_parsed(const Command& command, std::span<const std::string> words, Output& output) {
+using BeforeWork = std::function<void()>;
+
+int run_parsed(const Command& command, std::span<const std::string> words, Output& output,
+               const BeforeWork& before_work) {
   Invocation invocation = parse_arguments(command, words);
   switch (invocation.action) {
     case FlagAction::Set:
+      before_work();
       return run_command(command, invocation.settings);
     case FlagAction::ShortHelp:
       print_text(output, short_help(command));
@@ -119,7 +126,7 @@ int run_help(std::span<const std::string> words, Output& output) {
   return kDone;
 }
 
-int dispatch(std::span<const std::string> words, Output& output) {
+int dispatch(std::span<const std::string> words, Output& output, const BeforeWork& before_work) {
   if (words.empty()) {
     std::string help = program_help();
     help.pop_back();
@@ -132,12 +139,17 @@ int dispatch(std::span<const std::string> words, Output& output) {
   if (first == "help") return run_help(rest, output);
   if (first == "-V" || first == "--version") return print_version(output), kDone;
   if (first == "--help-markdown") return print_text(output, markdown_help()), kDone;
+  if (first == "--help-man") return print_text(output, man_page()), kDone;
+  if (first == "--completions") {
+    return print_text(output, completion_script(rest.empty() ? "" : rest[0])), kDone;
+  }
   if (first.starts_with('-')) {
     fail_with_hint(ErrorKind::Config, "pounce -h lists the commands",
                    "expected a command before the flag {}", first);
   }
   rest = words;
-  if (const Command* command = take_command(rest)) return run_parsed(*command, rest, output);
+  if (const Command* command = take_command(rest))
+    return run_parsed(*command, rest, output, before_work);
   return print_text(output, group_help(first)), kDone;
 }
 
@@ -183,13 +195,13 @@ Error current_error() {
 
 }  // namespace
 
-int run_command_line(std::span<const std::string> words) {
+int run_command_line(std::span<const std::string> words, const BeforeWork& before_work) {
   // A reader that goes away must show as a failed write, not end the process.
   signal(SIGPIPE, SIG_IGN);
   OutputSettings settings = settings_for_errors(words);
   Output output(settings);
   try {
-    return dispatch(words, output);
+    return dispatch(words, output, before_work);
   } catch (const BrokenPipe&) {
     return kDone;
   } catch (...) {

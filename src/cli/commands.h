@@ -16,6 +16,7 @@ struct Session {
 int run_train(Session& session);
 int run_eval(Session& session);
 int run_predict(Session& session);
+int run_inspect(Session& session);
 int run_bench_step(Session& session);
 
 }  // namespace pounce::cli

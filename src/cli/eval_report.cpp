@@ -7,30 +7,12 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/table.h"
 
 namespace pounce::cli {
 namespace {
 
 constexpr size_t kConfusionsShown = 10;
-
-using Row = std::vector<std::string>;
-
-// The first `left_columns` are flush left, the others flush right.
-std::string table(const std::vector<Row>& rows, size_t left_columns) {
-  std::vector<int> widths(rows[0].size(), 0);
-  for (const Row& row : rows) {
-    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));
-  }
-  std::string text;
-  for (const Row& row : rows) {
-    text += '\n';
-    for (size_t i = 0; i < row.size(); ++i) {
-      if (i > 0) text += "  ";
-      text += i < left_columns ? pad_right(row[i], widths[i]) : pad_left(row[i], widths[i]);
-    }
-  }
-  return text;
-}
 
 std::string percent(int64_t part, int64_t whole) {
   return whole ? fmt::format("{:.2f}%", 100.0 * double(part) / double(whole)) : "-";

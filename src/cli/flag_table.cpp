@@ -15,9 +15,9 @@ namespace {
 // ---- train ----
 
 std::vector<Flag> train_flags() {
-  static const std::set<std::string_view> kEssential = {
-      "model",      "image-size", "epochs", "batch-size",   "optimizer", "lr",
-      "crop-scale", "hflip",      "seed",   "val-fraction", "device",    "out"};
+  static const std::set<std::string_view> kEssential = {"model",        "image-size", "epochs",
+                                                        "batch-size",   "lr",         "hflip",
+                                                        "val-fraction", "device",     "out"};
   std::vector<Flag> flags;
   for (const TrainOption& option : train_options()) {
     flags.push_back(to_flag(option));
@@ -221,6 +221,32 @@ Command predict_command() {
           .take_arguments = take_predict_arguments};
 }
 
+// ---- inspect ----
+
+Command inspect_command() {
+  Command command = {
+      .name = "inspect",
+      .arguments = "MODEL",
+      .summary = "show what is in a model file",
+      .details =
+          "MODEL is any safetensors file, or a run folder (its best model). Prints network, "
+          "classes, how images are prepared, and type, shape and range of every tensor. Values "
+          "that are not finite are counted.",
+      .examples = {"pounce inspect runs/photos-1", "pounce inspect resnet18.safetensors --json"},
+      .flags = {},
+      .take_arguments = [](Settings& settings, const std::vector<std::string>& arguments) {
+        if (arguments.size() != 1) {
+          fail_with_hint(
+              ErrorKind::Config, "for example: pounce inspect runs/photos-1",
+              "inspect: expected one model, found {}",
+              arguments.empty() ? "nothing" : fmt::format("{}", fmt::join(arguments, ", ")));
+        }
+        settings.inspect_model = arguments[0];
+      }};
+  add_output_flags(command.flags, "everything as one line of JSON");
+  return command;
+}
+
 }  // namespace
 
 std::string Flag::usage() const {
@@ -250,7 +276,7 @@ const Flag* Command::find(char short_name) const {
 
 std::span<const Command> commands() {
   static const std::vector<Command> table = {train_command(), eval_command(), predict_command(),
-                                             bench_step_command()};
+                                             inspect_command(), bench_step_command()};
   return table;
 }
 

@@ -43,6 +43,8 @@ struct Settings {
   bool nul_separated = false;      // of the paths on standard input
 
   BenchStepConfig bench_step;
+
+  std::string inspect_model;
 };
 
 enum class FlagAction { Set, ShortHelp, FullHelp, Version };

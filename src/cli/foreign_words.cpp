@@ -43,6 +43,11 @@ constexpr Translation kFlagTranslations[] = {
     {"data-dir", "", "the folder of images stands beside the flags: pounce train DIR"},
     {"num-classes", "", "classes are the folders of images; nothing needs to be said"},
     {"amp", "", "this build computes in fp32; leave the flag out"},
+    {"half", "", "this build computes in fp32; leave the flag out"},
+    {"reprob", "", "this build has no random erasing; leave the flag out"},
+    {"resume", "", "this build starts anew: pounce train --config RUN/config.toml repeats a run"},
+    {"resume-from", "",
+     "this build starts anew: pounce train --config RUN/config.toml repeats a run"},
     {"pretrained", "", "this build starts from random weights; leave the flag out"},
 };
 
@@ -93,6 +98,9 @@ const Flag* find_meant_flag(const Command& command, const std::string& word) {
 
 std::string hint_for_flag(const Command& command, const std::string& written) {
   std::string word = normal_form(written);
+  if (word.starts_with("no-") && find_translation(kFlagTranslations, word.substr(3))) {
+    word.erase(0, 3);
+  }
   if (const Flag* flag = find_meant_flag(command, word)) {
     return fmt::format("in Pounce it is {}", usage_without_short(*flag));
   }

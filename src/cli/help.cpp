@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kFlagColumn = 30;  // where the help of a flag begins
 
+constexpr int kCommandColumn = 38;  // where the summary of a command begins
+
 // Words of `text` in lines up to `width` columns.
 std::vector<std::string> wrap(std::string_view text, int width) {
   std::vector<std::string> lines;
@@ -31,20 +33,29 @@ std::vector<std::string> wrap(std::string_view text, int width) {
   return lines;
 }
 
-std::string indented(std::string_view text, int indent) {
+std::string indented(std::string_view text, int indent, int width = kHelpWidth) {
   std::string block;
-  for (const std::string& line : wrap(text, kHelpWidth - indent)) {
+  for (const std::string& line : wrap(text, width - indent)) {
     block += std::string(size_t(indent), ' ') + line + '\n';
   }
   return block;
 }
 
-// Flag and help side by side; a long flag has a line of its own.
-std::string flag_line(const Flag& flag) {
+// Flag and help side by side, the help from `column` to `width`; a long flag has a line of its own.
+std::string flag_line(const Flag& flag, int column, int width) {
   std::string left = "  " + flag.usage();
-  std::string right = indented(flag.help, kFlagColumn);
-  if (display_width(left) + 1 > kFlagColumn) return left + '\n' + right;
+  std::string right = indented(flag.help, column, width);
+  if (display_width(left) + 1 > column) return left + '\n' + right;
   return left + right.substr(left.size());
+}
+
+// Just behind the longest flag of the short help.
+int short_help_column(const Command& command) {
+  int column = 0;
+  for (const Flag& flag : command.flags) {
+    if (flag.is_essential) column = std::max(column, display_width(flag.usage()) + 4);
+  }
+  return std::min(column, kFlagColumn);
 }
 
 std::string usage_line(const Command& command) {
@@ -63,14 +74,33 @@ std::string other_flags(const Command& command) {
     if (flag.is_essential || flag.action != FlagAction::Set) continue;
     names += fmt::format(" --{}", flag.name);
   }
-  return names.empty() ? "" : indented("also:" + names, 2);
+  return names.empty() ? "" : indented("also:" + names, 2, kScreenWidth);
 }
 
 std::string command_line_of(const Command& command) {
-  return pad_right("  " + command.usage(), 40) + command.summary + '\n';
+  return pad_right("  " + command.usage(), kCommandColumn) + command.summary + '\n';
 }
 
 }  // namespace
+
+std::span<const ProgramFlag> program_flags() {
+  static const std::vector<ProgramFlag> flags = {
+      {"-h", "-h, --help", "this help"},
+      {"-V", "-V, --version", "the version of Pounce"},
+      {"--completions", "--completions bash|zsh|fish", "a completion script for a shell"},
+      {"--help-man", "--help-man", "the manual page"},
+      {"--help-markdown", "--help-markdown", "every flag of every command, as Markdown"}};
+  return flags;
+}
+
+std::span<const ExitCode> exit_codes() {
+  static const std::vector<ExitCode> codes = {
+      {"0", "done"},
+      {"1", "the work failed, or a device that was asked for cannot be used"},
+      {"2", "wrong usage or configuration; nothing was started"},
+      {"130, 143", "stopped by Ctrl-C (SIGINT) or SIGTERM; the model so far was kept"}};
+  return codes;
+}
 
 std::string program_help() {
   std::string text =
@@ -81,9 +111,11 @@ std::string program_help() {
   }
   text +=
       "\n"
-      "  pounce COMMAND -h       the flags used most, on one screen\n"
-      "  pounce COMMAND --help   every flag, with defaults\n"
-      "  pounce --version\n";
+      "  pounce COMMAND -h                     the flags used most, on one screen\n"
+      "  pounce COMMAND --help                 every flag, with defaults\n";
+  for (const ProgramFlag& flag : program_flags()) {
+    text += pad_right("  pounce " + flag.usage, kCommandColumn) + flag.help + '\n';
+  }
   return text;
 }
 
@@ -96,9 +128,10 @@ std::string group_help(const std::string& group) {
 }
 
 std::string short_help(const Command& command) {
-  std::string text = usage_line(command) + indented(command.summary, 2) + '\n';
+  std::string text = usage_line(command) + indented(command.summary, 2, kScreenWidth) + '\n';
+  int column = short_help_column(command);
   for (const Flag& flag : command.flags) {
-    if (flag.is_essential) text += flag_line(flag);
+    if (flag.is_essential) text += flag_line(flag, column, kScreenWidth);
   }
   text += other_flags(command);
   text += fmt::format("\nfor example: {}\nall flags with defaults: pounce {} --help\n",
@@ -111,7 +144,7 @@ std::string full_help(const Command& command) {
   std::string section;
   for (const Flag& flag : command.flags) {
     if (flag.section != section) text += fmt::format("\n{}\n", section = flag.section);
-    text += flag_line(flag);
+    text += flag_line(flag, kFlagColumn, kHelpWidth);
     if (!flag.default_text.empty()) text += indented("default: " + flag.default_text, kFlagColumn);
     text += indented(flag.details, kFlagColumn);
   }

@@ -1,6 +1,7 @@
 // Help texts, made from the flag table. No line is wider than kHelpWidth columns.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "cli/flag_table.h"
@@ -8,6 +9,7 @@
 namespace pounce::cli {
 
 constexpr int kHelpWidth = 100;
+constexpr int kScreenWidth = 80;  // of the helps that fit a screen of 24 lines
 
 // Of the program: its commands. Ends with a line feed, as all of these do.
 std::string program_help();
@@ -19,5 +21,19 @@ std::string short_help(const Command& command);
 std::string full_help(const Command& command);
 // docs/cli.md.
 std::string markdown_help();
+
+// What stands in place of a command.
+struct ProgramFlag {
+  std::string name;   // "--completions"
+  std::string usage;  // "--completions bash|zsh|fish"
+  std::string help;   // one line
+};
+std::span<const ProgramFlag> program_flags();
+
+struct ExitCode {
+  std::string code;  // "0"
+  std::string meaning;
+};
+std::span<const ExitCode> exit_codes();
 
 }  // namespace pounce::cli

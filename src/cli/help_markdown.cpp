@@ -65,7 +65,7 @@ constexpr const char* kIntroduction =
     "form. `--` ends the flags. `pounce COMMAND -h` fits a screen, `--help` says everything, and\n"
     "`pounce --version` prints the version.\n";
 
-constexpr const char* kConclusion =
+constexpr const char* kConfigAndExitCodes =
     "\n## Config files\n\n"
     "`pounce train --config FILE.toml` reads settings from a file. Its keys are the names of the\n"
     "flags of `pounce train`, and `data` for the folder:\n\n"
@@ -77,12 +77,10 @@ constexpr const char* kConclusion =
     "Flags go before the file, and the file goes before the defaults. Every run folder holds\n"
     "`config.toml` with all its values; training with it again gives the same model.\n\n"
     "## Exit codes\n\n"
-    "| code | meaning |\n|---|---|\n"
-    "| 0 | done |\n"
-    "| 1 | the work failed, or a device that was asked for cannot be used |\n"
-    "| 2 | wrong usage or configuration; nothing was started |\n"
-    "| 130, 143 | stopped by Ctrl-C (SIGINT) or SIGTERM; the model so far was kept |\n\n"
-    "A reader of standard output that goes away (`pounce predict ... | head`) ends the command\n"
+    "| code | meaning |\n|---|---|\n";
+
+constexpr const char* kLastWords =
+    "\nA reader of standard output that goes away (`pounce predict ... | head`) ends the command\n"
     "without an error.\n";
 
 }  // namespace
@@ -90,7 +88,18 @@ constexpr const char* kConclusion =
 std::string markdown_help() {
   std::string text = kIntroduction;
   for (const Command& command : commands()) text += command_chapter(command);
-  return text + json_chapter() + kConclusion;
+  text += "\n## pounce\n\n| flag | meaning |\n|---|---|\n";
+  for (const ProgramFlag& flag : program_flags()) {
+    text += fmt::format("| `pounce {}` | {} |\n", cell(flag.usage), flag.help);
+  }
+  text +=
+      "\nCompletions: `source <(pounce --completions bash)` in `~/.bashrc`. Installed packages\n"
+      "bring them and the manual page.\n";
+  text += json_chapter() + kConfigAndExitCodes;
+  for (const ExitCode& code : exit_codes()) {
+    text += fmt::format("| {} | {} |\n", code.code, code.meaning);
+  }
+  return text + kLastWords;
 }
 
 }  // namespace pounce::cli

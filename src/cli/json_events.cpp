@@ -30,6 +30,45 @@ Json class_object(const ClassResult& row) {
           {"accuracy", std::move(accuracy)}};
 }
 
+Json number_or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
+
+Json tensor_object(const TensorSummary& tensor) {
+  return {{"name", tensor.name},
+          {"dtype", tensor.dtype},
+          {"shape", tensor.shape},
+          {"elements", tensor.elements},
+          {"bytes", tensor.bytes},
+          {"min", number_or_null(tensor.min)},
+          {"max", number_or_null(tensor.max)},
+          {"mean", number_or_null(tensor.mean)},
+          {"std", number_or_null(tensor.std)},
+          {"nan", tensor.nan},
+          {"infinite", tensor.infinite}};
+}
+
+Json description_object(const ModelDescription& model) {
+  Json split = nullptr;
+  if (!model.split_rule.empty()) {
+    split = {{"rule", model.split_rule}, {"val_fraction", model.val_fraction}};
+  }
+  return {{"model", model.model},
+          {"version", model.version},
+          {"parameters", model.parameters},
+          {"classes", model.classes},
+          {"image_size", model.image_size},
+          {"fit", model.fit},
+          {"resize", model.resize},
+          {"crop", model.crop},
+          {"interpolation", model.interpolation},
+          {"mean", model.mean},
+          {"std", model.std},
+          {"exif", model.exif},
+          {"alpha", model.alpha},
+          {"split", std::move(split)}};
+}
+
 }  // namespace
 
 std::string event_json(const Event& event) {
@@ -78,6 +117,18 @@ std::string prediction_json(const Prediction& prediction) {
   object["logits"] = prediction.logits;
   object["top"] = std::move(top);
   return line(object);
+}
+
+std::string inspect_json(const Inspection& inspection) {
+  Json tensors = Json::array(), description = nullptr;
+  for (const TensorSummary& tensor : inspection.tensors) tensors.push_back(tensor_object(tensor));
+  if (inspection.description) description = description_object(*inspection.description);
+  return line({{"type", "inspect"},
+               {"path", inspection.path},
+               {"bytes", inspection.bytes},
+               {"description", std::move(description)},
+               {"metadata", inspection.metadata},
+               {"tensors", std::move(tensors)}});
 }
 
 std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult& result) {
@@ -150,6 +201,7 @@ std::span<const JsonEventKeys> json_event_keys() {
       {"eval",
        {"accuracy", "top5_accuracy", "loss", "images", "confusion", "per_class", "skipped"}},
       {"prediction", {"path", "class", "label", "probability", "logits", "top", "error"}},
+      {"inspect", {"path", "bytes", "description", "metadata", "tensors"}},
       {"bench_step",
        {"model", "image_size", "batch_size", "precision", "optimizer", "device", "parameters",
         "planned_bytes", "images_per_second", "p10", "p90", "step_ms", "steps", "seconds",

@@ -8,6 +8,7 @@
 #include "pounce/bench.h"
 #include "pounce/error.h"
 #include "pounce/evaluate.h"
+#include "pounce/inspect.h"
 #include "pounce/predict.h"
 #include "pounce/train.h"
 
@@ -19,6 +20,7 @@ std::string error_json(const Error& error);
 std::string note_json(const std::string& message);
 std::string eval_json(const EvalResult& result);
 std::string prediction_json(const Prediction& prediction);
+std::string inspect_json(const Inspection& inspection);
 std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult& result);
 // {path, label, logits}: every logit in digits that read back to the same float.
 std::string dump_json(const EvalRecord& record);

@@ -74,7 +74,8 @@ TensorType parse_type(const std::string& name, const Json& entry) {
   auto row = std::find_if(std::begin(kDTypes), std::end(kDTypes),
                           [&](const DTypeRow& each) { return each.name == dtype; });
   if (row == std::end(kDTypes)) {
-    fail(ErrorKind::BadData, "tensor \"{}\" has dtype {}, which is not supported", name, dtype);
+    fail_with_hint(ErrorKind::BadData, "dtypes that are served: F64, F32, F16, BF16, I64, I32, U8",
+                   "tensor \"{}\" has dtype {}, which is not supported", name, dtype);
   }
   std::vector<int64_t> extents;
   int64_t elements = 1;

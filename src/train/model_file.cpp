@@ -173,6 +173,18 @@ std::string find_model_file(const std::string& path) {
                  "no best.safetensors in the folder {}", path);
 }
 
+std::optional<ModelInfo> read_description(const TensorFile& file) {
+  auto metadata = file.metadata.find(kMetadataKey);
+  if (metadata == file.metadata.end()) return std::nullopt;
+  try {
+    ModelInfo info = info_from_json(metadata->second);
+    check_info(info);
+    return info;
+  } catch (const nlohmann::json::exception& error) {
+    fail(ErrorKind::BadData, "its Pounce description cannot be read: {}", error.what());
+  }
+}
+
 ModelFile load_model(const std::string& path) {
   std::string file_path = find_model_file(path);
   Result<std::vector<uint8_t>> bytes = read_file(file_path);
@@ -180,18 +192,13 @@ ModelFile load_model(const std::string& path) {
   try {
     ModelFile file;
     file.tensors = read_safetensors(*bytes);
-    auto metadata = file.tensors.metadata.find(kMetadataKey);
-    if (metadata == file.tensors.metadata.end()) {
+    std::optional<ModelInfo> info = read_description(file.tensors);
+    if (!info) {
       fail_with_hint(ErrorKind::BadData,
                      "a model needs its classes and preprocessing: use the file pounce train wrote",
                      "it holds {} tensors but no Pounce description", file.tensors.tensors.size());
     }
-    try {
-      file.info = info_from_json(metadata->second);
-    } catch (const nlohmann::json::exception& error) {
-      fail(ErrorKind::BadData, "its Pounce description cannot be read: {}", error.what());
-    }
-    check_info(file.info);
+    file.info = *info;
     return file;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::BadData) throw;

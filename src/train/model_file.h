@@ -41,6 +41,10 @@ void save_model(const std::string& path, const ModelFile& file);
 std::string find_model_file(const std::string& path);
 ModelFile load_model(const std::string& path);
 
+// What the metadata says of a model; nullopt for a file that Pounce did not write. Throws BadData
+// for a description that cannot be read or has impossible values.
+std::optional<ModelInfo> read_description(const TensorFile& file);
+
 // Writes every entry the session has a variable for. Throws BadData naming the first tensor that
 // is absent or of another shape than the network's.
 // `averages`: into the moving averages instead.

@@ -296,7 +296,7 @@ void add_model_options(std::vector<TrainOption>& table) {
        .value_name = "N",
        .default_text = "224; when the median short side is under 160, the smallest of 32, 64, 96, "
                        "128, 160 that is not below it",
-       .help = "side of the square images that the network sees, in pixels"},
+       .help = "side of the square images the network sees, in pixels"},
       &TrainConfig::image_size, 4096, 8));
 }
 

@@ -115,6 +115,24 @@ TEST(Json, Predictions) {
   EXPECT_EQ(object["error"]["kind"], "io");
 }
 
+TEST(Json, Inspection) {
+  Inspection inspection;
+  inspection.path = "m.safetensors";
+  inspection.metadata = {{"format", "pt"}};
+  inspection.tensors.resize(1);
+  inspection.tensors[0].nan = 2;
+  Json object = expect_documented(inspect_json(inspection));
+  EXPECT_TRUE(object["description"].is_null());
+  EXPECT_EQ(object["metadata"]["format"], "pt");
+  EXPECT_EQ(object["tensors"][0]["nan"], 2);
+  EXPECT_TRUE(object["tensors"][0]["mean"].is_null());
+  inspection.description = ModelDescription{};
+  inspection.description->classes = {"猫"};
+  object = Json::parse(inspect_json(inspection));
+  EXPECT_EQ(object["description"]["classes"], Json{"猫"});
+  EXPECT_TRUE(object["description"]["split"].is_null());
+}
+
 TEST(Json, BenchStep) {
   BenchStepResult result;
   result.images_per_second = 12.5;

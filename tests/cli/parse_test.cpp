@@ -189,6 +189,9 @@ TEST(ForeignWords, FlagsOfOtherToolsAreTranslated) {
       {"--smoothing", "--label-smoothing X"},
       {"--pretrained", "random weights"},
       {"--amp", "fp32"},
+      {"--no-amp", "fp32"},
+      {"--reprob", "no random erasing"},
+      {"--resume-from", "--config RUN/config.toml"},
       {"--epoch", "did you mean --epochs?"},
       {"--no-jsno", "--no-json"},
       {"--dump", "a flag of pounce eval"},
@@ -197,6 +200,16 @@ TEST(ForeignWords, FlagsOfOtherToolsAreTranslated) {
   };
   for (const auto& [word, hint] : cases) {
     Error error = parse_error("train", {"x", word, "1"});
+    EXPECT_THAT(error.message(), HasSubstr(word));
+    EXPECT_THAT(error.hint(), HasSubstr(hint)) << word;
+  }
+}
+
+TEST(ForeignWords, DevicesOfOtherTools) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"mps", "Apple GPUs"}, {"/GPU:0", "TensorFlow's word"}, {"0,1", "one device"}};
+  for (const auto& [word, hint] : cases) {
+    Error error = parse_error("train", {"x", "--device", word});
     EXPECT_THAT(error.message(), HasSubstr(word));
     EXPECT_THAT(error.hint(), HasSubstr(hint)) << word;
   }

@@ -11,6 +11,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +23,7 @@ struct Outcome {
   int exit_code = -1;  // -signal when a signal ended the process
   std::string out, err;
   double seconds = 0;
+  double cpu_seconds = 0;  // of the process, user and system
 
   std::string last_line() const {
     std::string text = out;
@@ -65,17 +67,23 @@ class Process {
 
   Outcome finish() {
     int status = 0;
-    waitpid(child_, &status, 0);
+    rusage used{};
+    wait4(child_, &status, 0, &used);
     std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start_;
     Outcome outcome;
     outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     outcome.out = read(stream("out"));
     outcome.err = read(stream("err"));
     outcome.seconds = passed.count();
+    outcome.cpu_seconds = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
     return outcome;
   }
 
  private:
+  static double seconds_of(const timeval& time) {
+    return double(time.tv_sec) + 1e-6 * double(time.tv_usec);
+  }
+
   std::string stream(const char* name) const { return streams_.path(name); }
 
   static bool redirect(const char* path, int flags, int descriptor) {

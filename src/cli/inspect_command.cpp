@@ -1,0 +1,86 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/json_events.h"
+#include "cli/table.h"
+
+namespace pounce::cli {
+namespace {
+
+constexpr size_t kClassesNamed = 20;
+constexpr int kMostColumns = 80;  // of an entry of the metadata
+
+std::string number(const std::optional<double>& value) {
+  return value ? fmt::format("{:.4g}", *value) : "-";
+}
+
+std::string description_lines(const ModelDescription& model) {
+  std::string text = fmt::format("model    {}, {} parameters, written by Pounce {}\n", model.model,
+                                 group_digits(model.parameters), model.version);
+  text += fmt::format("classes  {}: {}\n", model.classes.size(),
+                      list_some(model.classes, kClassesNamed));
+  text += fmt::format("images   {} px; fit {}, resize {}, crop {}, {}\n", model.image_size,
+                      model.fit, model.resize, model.crop, model.interpolation);
+  text += fmt::format("values   mean {}, std {}\n", fmt::join(model.mean, " "),
+                      fmt::join(model.std, " "));
+  text += fmt::format("rules    EXIF orientation {}, alpha {}\n",
+                      model.exif ? "applied" : "ignored", model.alpha);
+  std::string split = "none: a folder was for validation, or nothing was";
+  if (!model.split_rule.empty()) {
+    split = fmt::format("{} of the images held back by {}", model.val_fraction, model.split_rule);
+  }
+  return text + "split    " + split + '\n';
+}
+
+std::string tensor_table(const Inspection& inspection) {
+  std::vector<Row> rows = {{"tensor", "type", "shape", "min", "max", "mean", "std"}};
+  int64_t elements = 0;
+  for (const TensorSummary& tensor : inspection.tensors) {
+    elements += tensor.elements;
+    std::string shape = fmt::format("{}", fmt::join(tensor.shape, ","));
+    rows.push_back({tensor.name, tensor.dtype, shape.empty() ? "scalar" : shape, number(tensor.min),
+                    number(tensor.max), number(tensor.mean), number(tensor.std)});
+  }
+  return table(rows, 3) +
+         fmt::format("\n{}, {}", count_of(int64_t(inspection.tensors.size()), "tensor", "tensors"),
+                     count_of(elements, "value", "values"));
+}
+
+std::string report(const Inspection& inspection) {
+  std::string text =
+      fmt::format("file     {}, {}\n", inspection.path, human_bytes(inspection.bytes));
+  if (inspection.description) {
+    text += description_lines(*inspection.description);
+  } else {
+    text += "model    not written by Pounce: no classes, no preprocessing\n";
+  }
+  for (const auto& [key, value] : inspection.metadata) {
+    text += fmt::format("metadata {}\n", truncate_to_width(key + " = " + value, kMostColumns));
+  }
+  return text + tensor_table(inspection);
+}
+
+void warn_of_bad_values(Session& session, const Inspection& inspection) {
+  for (const TensorSummary& tensor : inspection.tensors) {
+    if (tensor.nan == 0 && tensor.infinite == 0) continue;
+    session.output.message(fmt::format("{} {}: {} of {} are not finite: {} NaN, {} infinite",
+                                       session.output.paint(Style::Warning, "warning:"),
+                                       tensor.name, group_digits(tensor.nan + tensor.infinite),
+                                       count_of(tensor.elements, "value", "values"),
+                                       group_digits(tensor.nan), group_digits(tensor.infinite)));
+  }
+}
+
+}  // namespace
+
+int run_inspect(Session& session) {
+  const Settings& settings = session.settings;
+  Inspection inspection = inspect_model(settings.inspect_model);
+  session.output.result(settings.output.json ? inspect_json(inspection) : report(inspection));
+  if (!settings.output.json && !settings.output.quiet) warn_of_bad_values(session, inspection);
+  return 0;
+}
+
+}  // namespace pounce::cli
