@@ -47,6 +47,17 @@ std::vector<FirstWord> first_words() {
   return words;
 }
 
+constexpr std::string_view kShells[] = {"bash", "zsh", "fish"};
+
+// What stands behind `help`.
+std::vector<std::string> helped_words() {
+  std::vector<std::string> words;
+  for (const FirstWord& first : first_words()) {
+    if (first.word != "help") words.push_back(first.word);
+  }
+  return words;
+}
+
 std::string second_word(const Command& command) {
   return command.name.substr(command.name.find(' ') + 1);
 }
@@ -121,16 +132,12 @@ std::string bash_first_words() {
         "return\n      fi\n      command=\"{} ${{COMP_WORDS[2]}}\" ;;\n",
         first.word, bash_reply(Completed::Words, seconds), first.word);
   }
-  std::vector<std::string> names;
-  for (const FirstWord& first : first_words()) {
-    if (first.word != "help") names.push_back(first.word);
-  }
   return fmt::format(
       "  if (( COMP_CWORD == 1 )); then\n    {}\n    return\n  fi\n"
       "  case \"$command\" in\n    help) {}; return ;;\n"
       "    --completions) {}; return ;;\n{}  esac\n",
-      bash_reply(Completed::Words, words), bash_reply(Completed::Words, names),
-      bash_reply(Completed::Words, {"bash", "zsh", "fish"}), groups);
+      bash_reply(Completed::Words, words), bash_reply(Completed::Words, helped_words()),
+      bash_reply(Completed::Words, {std::begin(kShells), std::end(kShells)}), groups);
 }
 
 std::string bash_values() {
@@ -252,7 +259,9 @@ std::string zsh_script() {
   text += zsh_list(firsts) + "  fi\n" + groups;
   text += "  shift $taken words\n  (( CURRENT -= taken ))\n  case \"$command\" in\n";
   for (const Command& command : commands()) text += zsh_command(command);
-  return text + "    help) _message 'a command' ;;\n  esac\n}\n\n_pounce \"$@\"\n";
+  text += fmt::format("    help) compadd {} ;;\n    --completions) compadd {} ;;\n",
+                      join_words(helped_words()), fmt::join(kShells, " "));
+  return text + "  esac\n}\n\n_pounce \"$@\"\n";
 }
 
 // ---- fish ----
@@ -321,6 +330,10 @@ std::string fish_script() {
     }
   }
   for (const ProgramFlag& flag : program_flags()) add("", flag.name, flag.help);
+  for (const std::string& word : helped_words()) add(" help", word, "its flags");
+  for (std::string_view shell : kShells) {
+    add(" --completions", std::string(shell), "the script for this shell");
+  }
   for (const Command& command : commands()) {
     std::string start = fmt::format("complete -c pounce -n '__pounce_at {}'", command.name);
     for (const Flag& flag : command.flags) text += fish_flag(start, flag);
@@ -338,8 +351,8 @@ std::string completion_script(std::string_view shell) {
   if (shell == "zsh") return zsh_script();
   if (shell == "fish") return fish_script();
   fail_with_hint(ErrorKind::Config, "for example: source <(pounce --completions bash)",
-                 "--completions {}: expected one of bash, zsh, fish",
-                 shell.empty() ? "(nothing)" : shell);
+                 "--completions {}: expected one of {}", shell.empty() ? "(nothing)" : shell,
+                 fmt::join(kShells, ", "));
 }
 
 }  // namespace pounce::cli

@@ -11,6 +11,7 @@
 #include "cli/config_file.h"
 #include "cli/expect_error.h"
 #include "cli/foreign_words.h"
+#include "cli/help.h"
 #include "cli/temporary_folder.h"
 
 namespace pounce::cli {
@@ -52,6 +53,24 @@ TEST(Parse, SwitchesHaveANegativeForm) {
   EXPECT_FALSE(parse("train", {"x", "--json", "--no-json"}).output.json);
   EXPECT_THAT(parse_error("train", {"x", "--no-epochs"}).message(), HasSubstr("--no-epochs"));
   EXPECT_THAT(parse_error("train", {"x", "--no-json=1"}).message(), HasSubstr("found 1"));
+}
+
+TEST(Parse, EverySwitchOfEveryCommandHasANegativeForm) {
+  for (const Command& command : commands()) {
+    std::vector<std::string> arguments;
+    if (command.name != "bench step") arguments.push_back("x");
+    if (command.name == "predict") arguments.push_back("y");
+    int switches = 0;
+    for (const Flag& flag : command.flags) {
+      if (!flag.is_switch() || flag.action != FlagAction::Set) continue;
+      std::vector<std::string> words = arguments;
+      words.insert(words.end(), {"--" + flag.name, "--no-" + flag.name});
+      EXPECT_EQ(parse_arguments(command, words).action, FlagAction::Set) << flag.name;
+      EXPECT_THAT(full_help(command), HasSubstr("Every switch has a --no- form"));
+      ++switches;
+    }
+    EXPECT_GE(switches, 2) << command.name;  // json and quiet at least
+  }
 }
 
 TEST(Parse, ArgumentsAfterTwoDashesMayLookLikeFlags) {
