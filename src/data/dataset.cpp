@@ -65,7 +65,7 @@ void refuse_only_unsupported(const std::string& root, const HeaderScan& scan) {
                  "{} holds no image that can be decoded: {}", root, list_some(words, 12));
 }
 
-void require_two_classes(const std::string& root, const Dataset& dataset) {
+void require_two_classes(const std::string& root, const ImageFolder& dataset) {
   size_t n = dataset.classes.size();
   if (n >= 2) return;
   std::string empty =
@@ -122,7 +122,7 @@ class DatasetScanner {
   explicit DatasetScanner(const ScanOptions& options)
       : options_(options), form_(find_folder_form(options.root, {})) {}
 
-  Dataset run() {
+  ImageFolder run() {
     dataset_.root = form_.root;
     dataset_.notes = form_.notes;
     if (form_.has_splits() && form_.train.empty()) {
@@ -235,7 +235,7 @@ class DatasetScanner {
 
   const ScanOptions& options_;
   FolderForm form_;
-  Dataset dataset_;
+  ImageFolder dataset_;
 };
 
 }  // namespace
@@ -252,7 +252,7 @@ const char* skip_kind_name(SkipKind kind) {
   return "damaged";
 }
 
-Dataset scan_dataset(const ScanOptions& options) {
+ImageFolder scan_dataset(const ScanOptions& options) {
   if (!(options.val_fraction >= 0 && options.val_fraction < 1)) {
     fail(ErrorKind::InvalidArgument, "val_fraction is {}; at least 0 and below 1 was expected",
          options.val_fraction);

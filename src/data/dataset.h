@@ -40,7 +40,7 @@ struct ClassCounts {
   int64_t skipped = 0;                   // in all splits
 };
 
-struct Dataset {
+struct ImageFolder {
   std::string root;  // where the splits or classes lie: below a wrapper folder, if there was one
   Layout layout = Layout::ClassFolders;
   std::vector<std::string> classes;      // code-point order, as torchvision's ImageFolder
@@ -72,7 +72,7 @@ struct ScanOptions {
 // For training. Throws Config for a folder that cannot be trained on (missing, empty, one class,
 // flat, an archive, mixed layout, only unsupported formats, too many unusable files), Io when the
 // operating system refuses, BadData for OnBad::Stop, Interrupted when stopped.
-Dataset scan_dataset(const ScanOptions& options);
+ImageFolder scan_dataset(const ScanOptions& options);
 
 enum class Split { Train, Val, Test, All };
 

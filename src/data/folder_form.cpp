@@ -43,7 +43,7 @@ bool has_image_extension(std::string_view name) {
   return is_image_extension(file_extension(name));
 }
 
-// Why a name is left out; "" when it counts. The words are keys of Dataset::ignored.
+// Why a name is left out; "" when it counts. The words are keys of ImageFolder::ignored.
 std::string_view reason_to_ignore(const DirectoryEntry& entry) {
   bool is_folder = entry.kind == EntryKind::Directory;
   if (is_system_name(entry.name)) return is_folder ? "system folder" : "system file";

@@ -95,7 +95,7 @@ void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t 
 
 // One mutex guards everything below `mutex`; decoding happens outside it. Threads come last, so
 // that they are joined before anything they use is destroyed.
-struct Loader::State {
+struct BatchLoader::State {
   State(LoaderOptions given, std::vector<Sample> list)
       : options(std::move(given)), samples(std::move(list)) {
     check_options(options);
@@ -137,7 +137,7 @@ struct Loader::State {
   std::vector<std::jthread> workers;
 };
 
-void Loader::State::start_epoch(uint32_t number) {
+void BatchLoader::State::start_epoch(uint32_t number) {
   std::vector<uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0U);
   if (options.shuffle) order = epoch_order(samples, options.seed, number);
@@ -162,14 +162,14 @@ void Loader::State::start_epoch(uint32_t number) {
   work_ready.notify_all();
 }
 
-bool Loader::State::has_work() const {
+bool BatchLoader::State::has_work() const {
   if (failure || next_item >= items.size()) return false;
   size_t batch = next_item_batch;
   while (batch_begin[batch + 1] <= next_item) ++batch;
   return batch < delivered + size_t(options.prefetch);
 }
 
-void Loader::State::open_batch() {
+void BatchLoader::State::open_batch() {
   size_t index = delivered + open.size();
   size_t begin = batch_begin[index], size = batch_begin[index + 1] - begin;
   auto pending = std::make_shared<PendingBatch>();
@@ -190,7 +190,7 @@ void Loader::State::open_batch() {
   open.push_back(std::move(pending));
 }
 
-Task Loader::State::take_task() {
+Task BatchLoader::State::take_task() {
   while (batch_begin[next_item_batch + 1] <= next_item) ++next_item_batch;
   while (delivered + open.size() <= next_item_batch) open_batch();
   Task task;
@@ -202,7 +202,7 @@ Task Loader::State::take_task() {
   return task;
 }
 
-std::optional<SkippedFile> Loader::State::prepare(const Task& task, Workbench& bench) const {
+std::optional<SkippedFile> BatchLoader::State::prepare(const Task& task, Workbench& bench) const {
   const Sample& sample = samples[task.sample];
   Result<void> done = read_and_decode(join_path(options.root, sample.path), bench);
   if (!done) return skipped_file(sample.path, done.error());
@@ -213,8 +213,8 @@ std::optional<SkippedFile> Loader::State::prepare(const Task& task, Workbench& b
   return std::nullopt;
 }
 
-void Loader::State::finish(const Task& task, std::optional<SkippedFile> hole,
-                           std::exception_ptr error) {
+void BatchLoader::State::finish(const Task& task, std::optional<SkippedFile> hole,
+                                std::exception_ptr error) {
   bool is_abandoned = std::find(open.begin(), open.end(), task.pending) == open.end();
   if (is_abandoned) return;
   if (error && !failure) failure = error;
@@ -223,7 +223,7 @@ void Loader::State::finish(const Task& task, std::optional<SkippedFile> hole,
   if (failure || task.pending->remaining == 0) batch_ready.notify_all();
 }
 
-void Loader::State::work(std::stop_token stop) {
+void BatchLoader::State::work(std::stop_token stop) {
   Workbench bench;
   std::unique_lock lock(mutex);
   while (!stop.stop_requested() && work_ready.wait(lock, stop, [&] { return has_work(); })) {
@@ -241,7 +241,7 @@ void Loader::State::work(std::stop_token stop) {
   }
 }
 
-void Loader::State::wait_for_front(std::unique_lock<std::mutex>& lock) {
+void BatchLoader::State::wait_for_front(std::unique_lock<std::mutex>& lock) {
   double start = monotonic_seconds();
   batch_ready.wait(lock, options.stop,
                    [&] { return failure || (!open.empty() && open.front()->remaining == 0); });
@@ -250,7 +250,7 @@ void Loader::State::wait_for_front(std::unique_lock<std::mutex>& lock) {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::optional<Batch> Loader::State::next() {
+std::optional<Batch> BatchLoader::State::next() {
   std::unique_lock lock(mutex);
   if (delivered + 1 >= batch_begin.size()) return std::nullopt;
   // A slice without images has no task that would open it.
@@ -269,48 +269,48 @@ std::optional<Batch> Loader::State::next() {
   return std::move(pending->batch);
 }
 
-Loader::Loader(LoaderOptions options, std::vector<Sample> samples)
+BatchLoader::BatchLoader(LoaderOptions options, std::vector<Sample> samples)
     : state_(std::make_unique<State>(std::move(options), std::move(samples))) {}
 
-Loader::~Loader() = default;
+BatchLoader::~BatchLoader() = default;
 
-void Loader::start_epoch(uint32_t epoch) {
+void BatchLoader::start_epoch(uint32_t epoch) {
   state_->start_epoch(epoch);
 }
 
-std::optional<Batch> Loader::next() {
+std::optional<Batch> BatchLoader::next() {
   return state_->next();
 }
 
-int64_t Loader::batches() const {
+int64_t BatchLoader::batches() const {
   std::lock_guard lock(state_->mutex);
   return int64_t(state_->batch_begin.size()) - 1;
 }
 
-void Loader::recycle(Batch&& batch) {
+void BatchLoader::recycle(Batch&& batch) {
   std::lock_guard lock(state_->mutex);
   if (state_->spare.size() <= size_t(state_->options.prefetch)) {
     state_->spare.push_back(std::move(batch));
   }
 }
 
-double Loader::wait_seconds() const {
+double BatchLoader::wait_seconds() const {
   std::lock_guard lock(state_->mutex);
   return state_->waited;
 }
 
-const std::vector<Sample>& Loader::samples() const {
+const std::vector<Sample>& BatchLoader::samples() const {
   return state_->samples;
 }
 
-std::vector<uint64_t> Loader::excluded() const {
+std::vector<uint64_t> BatchLoader::excluded() const {
   std::lock_guard lock(state_->mutex);
   std::vector<uint64_t> ids(state_->excluded.begin(), state_->excluded.end());
   std::sort(ids.begin(), ids.end());
   return ids;
 }
 
-void Loader::exclude(std::span<const uint64_t> ids) {
+void BatchLoader::exclude(std::span<const uint64_t> ids) {
   std::lock_guard lock(state_->mutex);
   state_->excluded.insert(ids.begin(), ids.end());
 }

@@ -41,14 +41,14 @@ struct LoaderOptions {
   std::stop_token stop{};
 };
 
-class Loader {
+class BatchLoader {
  public:
   // Starts the workers. Throws InvalidArgument for options out of range.
-  Loader(LoaderOptions options, std::vector<Sample> samples);
-  Loader(const Loader&) = delete;
-  Loader& operator=(const Loader&) = delete;
+  BatchLoader(LoaderOptions options, std::vector<Sample> samples);
+  BatchLoader(const BatchLoader&) = delete;
+  BatchLoader& operator=(const BatchLoader&) = delete;
   // Abandons what is in flight and joins.
-  ~Loader();
+  ~BatchLoader();
 
   // Begins an epoch; abandons what is left of the one before. `epoch` from 0, below 2^24.
   void start_epoch(uint32_t epoch);

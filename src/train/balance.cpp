@@ -2,7 +2,7 @@
 
 namespace pounce {
 
-std::vector<float> make_class_weights(ClassWeights kind, const Dataset& dataset) {
+std::vector<float> make_class_weights(ClassWeights kind, const ImageFolder& dataset) {
   std::vector<float> weights(dataset.classes.size(), 1.0F);
   if (kind == ClassWeights::None) return weights;
   std::vector<int64_t> images(weights.size());

@@ -10,6 +10,6 @@ namespace pounce {
 
 // By label. Balanced: images / (classes * images of the class), so that every class has the same
 // share of the loss and the weights of all training images are 1 on average.
-std::vector<float> make_class_weights(ClassWeights kind, const Dataset& dataset);
+std::vector<float> make_class_weights(ClassWeights kind, const ImageFolder& dataset);
 
 }  // namespace pounce

@@ -6,7 +6,7 @@
 #include "pounce/bench.h"
 #include "train/device.h"
 #include "train/inference.h"
-#include "train/step_runner.h"
+#include "train/synthetic_step.h"
 #include "train/verify_step.h"
 
 namespace pounce {
@@ -64,7 +64,7 @@ StepSpec make_spec(const BenchStepConfig& config) {
   return spec;
 }
 
-void measure(StepRunner& runner, const BenchStepConfig& config, const std::stop_token& stop,
+void measure(SyntheticStep& runner, const BenchStepConfig& config, const std::stop_token& stop,
              BenchStepResult& result) {
   double warm_up = std::min(kWarmUpSeconds, config.seconds);
   time_steps(kWarmUpSteps, warm_up, stop, [&] { runner.step(); });
@@ -91,10 +91,10 @@ BenchStepResult bench_step(const BenchStepConfig& config,
   for (const StateEntry& entry : network_state(spec)) {
     if (entry.trained) result.parameters += entry.type.shape.elements();
   }
-  Device device = open_device(config.device, config.threads);
+  OpenDevice device = open_device(config.device, config.threads);
   result.device = device.description;
   // Planned before the verification, so that sizes which cannot work are refused at once.
-  StepRunner runner(*device.backend, spec, config.batch_size);
+  SyntheticStep runner(*device.backend, spec, config.batch_size);
   result.planned_bytes = int64_t(runner.session().planned_bytes());
   result.verification = verify_step(*device.backend, spec);
   if (on_verified) on_verified(result.verification);

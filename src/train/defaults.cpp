@@ -19,7 +19,7 @@ constexpr int kDefaultEpochs = 30;
 constexpr int kMaxDefaultEpochs = 200;
 constexpr int64_t kMinUpdates = 1000;
 
-int default_image_size(const Dataset& dataset) {
+int default_image_size(const ImageFolder& dataset) {
   std::vector<int32_t> sides;
   for (const Sample& sample : dataset.train) sides.push_back(std::min(sample.width, sample.height));
   if (sides.empty()) return kDefaultImageSize;
@@ -98,7 +98,7 @@ void check_config(const TrainConfig& config) {
   check_range("threads", config.threads, 0, 1024);
 }
 
-TrainConfig fill_defaults(TrainConfig config, const Dataset& dataset) {
+TrainConfig fill_defaults(TrainConfig config, const ImageFolder& dataset) {
   int64_t images = int64_t(dataset.train.size());
   if (!config.image_size) config.image_size = default_image_size(dataset);
   if (!config.model) config.model = *config.image_size <= kCnnImageSize ? "cnn" : "resnet18";

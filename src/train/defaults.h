@@ -11,7 +11,7 @@ namespace pounce {
 void check_config(const TrainConfig& config);
 
 // Every optional filled in. Rules: docs/cli.md, the defaults of `pounce train`.
-TrainConfig fill_defaults(TrainConfig config, const Dataset& dataset);
+TrainConfig fill_defaults(TrainConfig config, const ImageFolder& dataset);
 
 // Optimizer updates of one epoch.
 int64_t updates_per_epoch(int64_t train_images, int batch_size);

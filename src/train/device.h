@@ -8,13 +8,13 @@
 
 namespace pounce {
 
-struct Device {
+struct OpenDevice {
   std::unique_ptr<Backend> backend;
   std::string description;  // "cpu, 8 threads"
 };
 
 // `name`: auto or cpu. Throws Device for one this build cannot use, saying what it can.
 // threads 0: as many as this process may use.
-Device open_device(const std::string& name, int threads);
+OpenDevice open_device(const std::string& name, int threads);
 
 }  // namespace pounce

@@ -94,13 +94,13 @@ EvalResult evaluate(const EvalConfig& config,
   result.notes = set.notes;
   for (const SkippedFile& file : set.skipped) result.skipped.push_back(to_info(file));
 
-  Loader loader({.root = set.root,
-                 .batch_size = config.batch_size,
-                 .preprocessing = model.preprocessing(),
-                 .augmentation = {.enabled = false},
-                 .shuffle = false,
-                 .workers = config.workers},
-                set.samples);
+  BatchLoader loader({.root = set.root,
+                      .batch_size = config.batch_size,
+                      .preprocessing = model.preprocessing(),
+                      .augmentation = {.enabled = false},
+                      .shuffle = false,
+                      .workers = config.workers},
+                     set.samples);
   auto on_batch = [&](const Batch& batch, std::span<const float> logits) {
     size_t classes = model.info().classes.size();
     for (size_t i = 0; i < size_t(batch.size()); ++i) {

@@ -20,7 +20,7 @@ std::vector<float> run_evaluation(Session& session, const StepSpec& spec,
 }
 
 void evaluate_loader(
-    Session& session, const StepSpec& spec, Loader& loader, std::stop_token stop,
+    Session& session, const StepSpec& spec, BatchLoader& loader, std::stop_token stop,
     const std::function<void(const Batch&, std::span<const float> logits)>& on_batch) {
   loader.start_epoch(0);
   while (!stop.stop_requested()) {

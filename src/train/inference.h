@@ -25,7 +25,7 @@ class InferenceModel {
  private:
   ModelInfo info_;
   StepSpec spec_;
-  Device device_;
+  OpenDevice device_;
   SingleProcess communicator_;
   std::unique_ptr<Session> session_;
 };

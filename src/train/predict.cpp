@@ -61,13 +61,13 @@ class Predictor::Impl {
       samples[i].path = paths[i];
       samples[i].id = i;  // the same path may be given twice
     }
-    Loader loader({.root = "",
-                   .batch_size = options_.batch_size,
-                   .preprocessing = model_.preprocessing(),
-                   .augmentation = {.enabled = false},
-                   .shuffle = false,
-                   .workers = options_.workers},
-                  samples);
+    BatchLoader loader({.root = "",
+                        .batch_size = options_.batch_size,
+                        .preprocessing = model_.preprocessing(),
+                        .augmentation = {.enabled = false},
+                        .shuffle = false,
+                        .workers = options_.workers},
+                       samples);
     auto on_batch = [&](const Batch& batch, std::span<const float> logits) {
       report(batch, logits, paths, on_prediction);
     };

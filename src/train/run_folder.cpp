@@ -100,7 +100,7 @@ void RunFolder::write_config(const TrainConfig& config) {
   write_file(join_path(path_, "config.toml"), to_toml(config));
 }
 
-void RunFolder::write_split(const Dataset& dataset) {
+void RunFolder::write_split(const ImageFolder& dataset) {
   std::string text = "path\tsplit\tclass\n";
   auto add = [&](const std::vector<Sample>& samples, const char* split) {
     for (const Sample& sample : samples) {

@@ -26,7 +26,7 @@ class RunFolder {
 
   void write_config(const TrainConfig& config);
   // Which image belongs to which split: path, split, class.
-  void write_split(const Dataset& dataset);
+  void write_split(const ImageFolder& dataset);
   // Implementation of every node, precision, memory: what makes bits equal besides the version.
   void write_plan_record(const Session& session, const std::string& libraries);
   void write_skipped(const std::vector<SkippedFile>& skipped);

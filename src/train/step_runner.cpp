@@ -1,70 +1,99 @@
 #include "train/step_runner.h"
 
-#include <algorithm>
+#include <mutex>
 
-#include "base/error.h"
-#include "base/random.h"
+#include "base/parallel.h"
+#include "train/evaluation.h"
 
 namespace pounce {
 namespace {
 
-constexpr char kProgram[] = "step";
-constexpr uint64_t kSeed = 0;
-constexpr float kLearningRate = 1e-3F;
-constexpr int64_t kCells = 8;  // along a side of an image
-constexpr uint32_t kNoise = 64;
-
-// Squares of random colours under noise. Noise alone would look alike from afar, and the networks'
-// normalisations would enlarge its rounding to errors of several percent.
-std::vector<uint8_t> random_images(const StepSpec& spec, int batch) {
-  int64_t size = spec.image_size, cell = std::max<int64_t>(1, size / kCells);
-  int64_t cells = (size + cell - 1) / cell;
-  RandomStream random(kSeed, RandomPurpose::Test, 0, 0);
-  std::vector<uint8_t> bytes;
-  bytes.reserve(size_t(batch * size * size * 3));
-  for (int image = 0; image < batch; ++image) {
-    std::vector<uint32_t> colors(size_t(cells * cells * 3));
-    for (uint32_t& color : colors) color = random.below(256 - kNoise);
-    for (int64_t i = 0; i < size * size * 3; ++i) {
-      int64_t x = i / 3 % size / cell, y = i / 3 / size / cell;
-      uint32_t color = colors[size_t((y * cells + x) * 3 + i % 3)];
-      bytes.push_back(uint8_t(color + random.below(kNoise)));
-    }
+std::vector<NamedGraph> make_graphs(const StepSpec& spec, const std::set<int>& train_sizes,
+                                    const std::set<int>& evaluation_sizes) {
+  std::vector<NamedGraph> graphs;
+  for (int size : train_sizes) {
+    graphs.push_back({StepRunner::train_program(size), build_fused_step(spec, size)});
   }
-  return bytes;
+  for (int size : evaluation_sizes) {
+    graphs.push_back({evaluation_program(size), build_evaluation(spec, size)});
+  }
+  return graphs;
 }
 
 }  // namespace
 
-StepRunner::StepRunner(Backend& backend, const StepSpec& spec, int batch)
-    : spec_(spec),
-      session_(backend, alone_, {{kProgram, build_fused_step(spec, batch)}}),
-      images_(random_images(spec, batch)),
-      weights_(size_t(batch), 1.0F),
-      divisor_(float(batch)) {
-  for (int i = 0; i < batch; ++i) labels_.push_back(int32_t(i % spec.classes));
-  for (const StateEntry& entry : network_state(spec)) {
-    if (entry.type.dtype != DType::F32) continue;  // counters start at zero
-    session_.write(entry.name, bytes_of(initial_values(entry, kSeed)));
-  }
-  std::vector<float> rates(size_t(spec.updates), kLearningRate);
-  session_.write(names::kLearningRates, bytes_of(rates));
+StepRunner::StepRunner(OpenDevice device, StepSpec spec, const std::set<int>& train_sizes,
+                       const std::set<int>& evaluation_sizes)
+    : spec_(std::move(spec)),
+      device_(std::move(device)),
+      state_(network_state(spec_)),
+      session_(std::make_unique<Session>(*device_.backend, communicator_,
+                                         make_graphs(spec_, train_sizes, evaluation_sizes))) {}
+
+std::string StepRunner::train_program(int batch) {
+  return fmt::format("train/{}", batch);
 }
 
-std::vector<float> StepRunner::step() {
-  const InputData inputs[] = {{names::kImages, bytes_of(images_)},
-                              {names::kLabels, bytes_of(labels_)},
-                              {names::kSampleWeights, bytes_of(weights_)},
-                              {names::kDivisor, std::as_bytes(std::span(&divisor_, 1))}};
-  session_.run(kProgram, inputs);
-  std::vector<float> losses = session_.output<float>(kProgram, names::kLoss);
-  session_.output<int32_t>(kProgram, names::kRank);
-  int64_t tag = session_.read_values<int64_t>(names::kStop)[0];
-  if (tag != 0) {
-    fail(ErrorKind::Diverged, "the step left a number that is not finite in {}",
-         describe_stop_tag(spec_, tag - 1));
+int64_t StepRunner::parameters() const {
+  int64_t count = 0;
+  for (const StateEntry& entry : state_) {
+    if (entry.trained) count += entry.type.shape.elements();
   }
-  return losses;
+  return count;
+}
+
+void StepRunner::initialize(uint64_t seed, int threads) {
+  // Drawing millions of normal numbers is most of the time before the first step.
+  std::mutex session;
+  for_each_parallel(threads, state_.size(), [&](size_t i) {
+    const StateEntry& entry = state_[i];
+    if (entry.type.dtype != DType::F32) return;  // counters start at zero
+    std::vector<float> values = initial_values(entry, seed);
+    std::lock_guard lock(session);
+    session_->write(entry.name, bytes_of(values));
+    if (spec_.optimizer.ema_decay > 0) {
+      session_->write(ema_variable(entry.name), bytes_of(values));
+    }
+  });
+}
+
+void StepRunner::set_learning_rates(const std::vector<float>& rates) {
+  session_->write(names::kLearningRates, bytes_of(rates));
+}
+
+bool StepRunner::has_train_size(int batch) const {
+  return session_->has_program(train_program(batch));
+}
+
+void StepRunner::add_train_size(int batch) {
+  session_->add_program({train_program(batch), build_fused_step(spec_, batch)});
+}
+
+StepResult StepRunner::train(const std::vector<uint8_t>& images, const std::vector<int32_t>& labels,
+                             const std::vector<float>& weights) {
+  std::string program = train_program(int(labels.size()));
+  float divisor = float(labels.size());
+  const InputData inputs[] = {{names::kImages, bytes_of(images)},
+                              {names::kLabels, bytes_of(labels)},
+                              {names::kSampleWeights, bytes_of(weights)},
+                              {names::kDivisor, std::as_bytes(std::span(&divisor, 1))}};
+  session_->run(program, inputs);
+  return {session_->output<float>(program, names::kLoss),
+          session_->output<int32_t>(program, names::kRank)};
+}
+
+std::optional<NonFinite> StepRunner::non_finite() {
+  std::vector<int64_t> stop = session_->read_values<int64_t>(names::kStop);
+  if (stop[0] == 0) return std::nullopt;
+  NonFinite found{describe_stop_tag(spec_, stop[0] - 1), std::nullopt};
+  // Logits have a row for each image, the loss one element.
+  int64_t per_image = found.tensor == "logits" ? spec_.classes : found.tensor == "loss" ? 1 : 0;
+  if (per_image > 0) found.row = size_t(stop[1] / per_image);
+  return found;
+}
+
+std::vector<float> StepRunner::evaluate(const std::vector<uint8_t>& images, int batch) {
+  return run_evaluation(*session_, spec_, images, batch);
 }
 
 }  // namespace pounce

@@ -1,36 +1,73 @@
-// The training step on synthetic images: what `bench step` times and verifies, run exactly as a
-// training runs it.
+// A network on a device: its training steps and its evaluation over one set of weights. Knows
+// batches as bytes; which images they are, and when to stop, is for the caller.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "backend/communicator.h"
 #include "engine/session.h"
+#include "train/device.h"
+#include "train/model_file.h"
 #include "train/step.h"
 
 namespace pounce {
 
+struct StepResult {
+  std::vector<float> losses;   // one an image, as weighted
+  std::vector<int32_t> ranks;  // classes that score above the label: 0 is correct
+};
+
+// The first number that was not finite; from then on updates change nothing.
+struct NonFinite {
+  std::string tensor;         // "logits", "loss", "the gradient of fc.weight"
+  std::optional<size_t> row;  // of the batch, where the tensor has a row an image
+};
+
 class StepRunner {
  public:
-  // A session with the fused step of `batch` images, fresh weights and random images. `backend` is
-  // not owned and must outlive the runner. Equal arguments give equal images and weights on every
-  // backend. Throws what Session does.
-  StepRunner(Backend& backend, const StepSpec& spec, int batch);
+  // Plans and compiles a training program for each size of `train_sizes` and an evaluation for each
+  // of `evaluation_sizes`. Weights start as zeros. Throws as Session does, and InvalidArgument,
+  // naming the layer, where the images are too small for the network.
+  StepRunner(OpenDevice device, StepSpec spec, const std::set<int>& train_sizes,
+             const std::set<int>& evaluation_sizes);
 
-  // Uploads the images, computes an update, downloads what a training reads. Returns the loss of
-  // each image. Throws Diverged when the stop flag is set.
-  std::vector<float> step();
+  static std::string train_program(int batch);
 
-  Session& session() { return session_; }
+  const StepSpec& spec() const { return spec_; }
+  const OpenDevice& device() const { return device_; }
+  const std::vector<StateEntry>& state() const { return state_; }
+  int64_t parameters() const;  // trained numbers
+  Session& session() { return *session_; }
+
+  // Fresh weights, a pure function of the seed; moving averages start equal to them.
+  void initialize(uint64_t seed, int threads);
+  // As many as StepSpec::updates.
+  void set_learning_rates(const std::vector<float>& rates);
+
+  bool has_train_size(int batch) const;
+  // Throws InvalidArgument where the network cannot train on so few images: its last maps may hold
+  // one value a channel, which has no variance. The runner goes on without the size.
+  void add_train_size(int batch);
+
+  // One update. images [n, S, S, 3], labels [n] in range, weights [n]; n is a size it has.
+  StepResult train(const std::vector<uint8_t>& images, const std::vector<int32_t>& labels,
+                   const std::vector<float>& weights);
+  // Of all updates so far.
+  std::optional<NonFinite> non_finite();
+  // Logits [n, classes] of images [n, S, S, 3]. Adds the program for a new size.
+  std::vector<float> evaluate(const std::vector<uint8_t>& images, int batch);
 
  private:
   StepSpec spec_;
-  SingleProcess alone_;
-  Session session_;
-  std::vector<uint8_t> images_;
-  std::vector<int32_t> labels_;
-  std::vector<float> weights_;
-  float divisor_;
+  OpenDevice device_;
+  SingleProcess communicator_;
+  std::vector<StateEntry> state_;
+  std::unique_ptr<Session> session_;
 };
 
 }  // namespace pounce

@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cmath>
-#include <mutex>
 #include <set>
 
 #include "base/error.h"
-#include "base/parallel.h"
 #include "base/system.h"
 #include "data/loader.h"
 #include "data/order.h"
@@ -12,21 +10,15 @@
 #include "pounce/train.h"
 #include "train/balance.h"
 #include "train/defaults.h"
-#include "train/device.h"
 #include "train/evaluation.h"
 #include "train/inference.h"
 #include "train/metrics.h"
-#include "train/model_file.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
-#include "train/step.h"
+#include "train/step_runner.h"
 
 namespace pounce {
 namespace {
-
-std::string train_program(int batch) {
-  return fmt::format("train/{}", batch);
-}
 
 // The batch sizes an epoch over `samples` has.
 std::set<int> distinct_sizes(const std::vector<Sample>& samples, int batch_size) {
@@ -51,10 +43,10 @@ class TrainingRun::Impl {
   RunEnd run(std::stop_token stop);
 
  private:
+  Session& session() { return runner_->session(); }
   void emit(Event event);
   void prepare(const std::stop_token& stop);
-  void make_session();
-  void initialize_variables();
+  void make_runner();
   void announce();
   void make_loaders();
 
@@ -64,7 +56,7 @@ class TrainingRun::Impl {
   void report(const std::string& program);
   void check_stop_flag(const Batch& batch);
   void note_holes(const Batch& batch);
-  Tally validate(Loader& loader, int epoch, const std::stop_token& stop);
+  Tally validate(BatchLoader& loader, int epoch, const std::stop_token& stop);
   void end_epoch(int epoch, const Tally* validation);
   void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
   void save(bool is_best);
@@ -74,19 +66,16 @@ class TrainingRun::Impl {
 
   TrainConfig config_;
   EventSink sink_;
-  Dataset dataset_;
+  ImageFolder dataset_;
   std::vector<SkippedFile> skipped_;
   std::unique_ptr<RunFolder> folder_;
-  Device device_;
-  SingleProcess communicator_;
   ModelInfo info_;
   StepSpec spec_;
-  std::vector<StateEntry> state_;
   std::vector<float> learning_rates_;
   std::vector<float> class_weights_;  // by label; 1 where all count alike
-  std::unique_ptr<Session> session_;
-  std::unique_ptr<Loader> train_loader_;
-  std::unique_ptr<Loader> val_loader_;
+  std::unique_ptr<StepRunner> runner_;
+  std::unique_ptr<BatchLoader> train_loader_;
+  std::unique_ptr<BatchLoader> val_loader_;
 
   std::set<int> too_small_;  // batch sizes the network cannot train on
 
@@ -116,7 +105,6 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
                            .stop = stop});
   skipped_ = dataset_.skipped;
   config_ = fill_defaults(config_, dataset_);
-  device_ = open_device(config_.device, config_.threads);
   info_.model = *config_.model;
   info_.classes = dataset_.classes;
   info_.image_size = *config_.image_size;
@@ -134,44 +122,24 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   spec_.updates = each * *config_.epochs;
   learning_rates_ = make_schedule(config_, spec_.updates, each);
   class_weights_ = make_class_weights(config_.class_weights, dataset_);
-  state_ = network_state(spec_);
-  make_session();
-  initialize_variables();
+  make_runner();
   make_loaders();
   // Last, so that nothing is left behind by a run that could not begin.
   folder_ = std::make_unique<RunFolder>(config_);
   folder_->write_config(config_);
   folder_->write_split(dataset_);
   folder_->write_skipped(skipped_);
-  folder_->write_plan_record(*session_, device_.backend->target().libraries);
+  folder_->write_plan_record(session(), runner_->device().backend->target().libraries);
 }
 
-void TrainingRun::Impl::make_session() {
-  std::vector<NamedGraph> graphs;
+void TrainingRun::Impl::make_runner() {
   int batch = *config_.batch_size;
-  for (int size : distinct_sizes(dataset_.train, batch)) {
-    graphs.push_back({train_program(size), build_fused_step(spec_, size)});
-  }
   std::set<int> evaluated = distinct_sizes(dataset_.val, batch);
   evaluated.merge(distinct_sizes(dataset_.test, batch));
-  for (int size : evaluated) {
-    graphs.push_back({evaluation_program(size), build_evaluation(spec_, size)});
-  }
-  session_ = std::make_unique<Session>(*device_.backend, communicator_, graphs);
-}
-
-void TrainingRun::Impl::initialize_variables() {
-  // Drawing millions of normal numbers is most of the time before the first step.
-  std::mutex session;
-  for_each_parallel(config_.workers, state_.size(), [&](size_t i) {
-    const StateEntry& entry = state_[i];
-    if (entry.type.dtype != DType::F32) return;  // counters start at zero
-    std::vector<float> values = initial_values(entry, config_.seed);
-    std::lock_guard lock(session);
-    session_->write(entry.name, bytes_of(values));
-    if (config_.ema_decay > 0) session_->write(ema_variable(entry.name), bytes_of(values));
-  });
-  session_->write(names::kLearningRates, bytes_of(learning_rates_));
+  runner_ = std::make_unique<StepRunner>(open_device(config_.device, config_.threads), spec_,
+                                         distinct_sizes(dataset_.train, batch), evaluated);
+  runner_->initialize(config_.seed, config_.workers);
+  runner_->set_learning_rates(learning_rates_);
 }
 
 void TrainingRun::Impl::make_loaders() {
@@ -185,21 +153,19 @@ void TrainingRun::Impl::make_loaders() {
                                          .vflip = config_.vflip},
                         .seed = config_.seed,
                         .workers = config_.workers};
-  train_loader_ = std::make_unique<Loader>(options, dataset_.train);
+  train_loader_ = std::make_unique<BatchLoader>(options, dataset_.train);
   if (dataset_.val.empty()) return;
   options.augmentation = {.enabled = false};
   options.shuffle = false;
-  val_loader_ = std::make_unique<Loader>(options, dataset_.val);
+  val_loader_ = std::make_unique<BatchLoader>(options, dataset_.val);
 }
 
 void TrainingRun::Impl::announce() {
   RunBegin begin;
   begin.run_folder = folder_->path();
-  begin.device = device_.description;
+  begin.device = runner_->device().description;
   begin.model = info_.model;
-  for (const StateEntry& entry : state_) {
-    if (entry.trained) begin.parameters += entry.type.shape.elements();
-  }
+  begin.parameters = runner_->parameters();
   begin.classes = dataset_.classes;
   for (const ClassCounts& counts : dataset_.class_counts) {
     begin.class_images.push_back(counts.train + counts.val + counts.test);
@@ -210,18 +176,18 @@ void TrainingRun::Impl::announce() {
   begin.val_is_split_off = dataset_.split_by_rule && !dataset_.val.empty();
   begin.skipped = int64_t(skipped_.size());
   begin.updates = spec_.updates;
-  begin.memory_bytes = int64_t(session_->planned_bytes());
+  begin.memory_bytes = int64_t(session().planned_bytes());
   begin.config = config_;
   for (const std::string& note : dataset_.notes) emit(NoteIssued{note});
   for (const std::string& name : dataset_.empty_classes) {
     emit(WarningIssued{fmt::format("class folder {} has no usable image and is left out", name)});
   }
   emit(std::move(begin));
-  for (const std::string& program : session_->program_names()) report(program);
+  for (const std::string& program : session().program_names()) report(program);
 }
 
 RunEnd TrainingRun::Impl::run(std::stop_token stop) {
-  if (session_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
+  if (runner_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
   run_start_ = monotonic_seconds();
   prepare(stop);
   announce();
@@ -229,7 +195,7 @@ RunEnd TrainingRun::Impl::run(std::stop_token stop) {
   for (int epoch = 1; epoch <= *config_.epochs && !interrupted; ++epoch) {
     if (is_patience_over(epoch)) break;
     epoch_start_ = monotonic_seconds();
-    transfers_before_ = session_->transfers();
+    transfers_before_ = session().transfers();
     interrupted = !train_epoch(epoch, stop);
     if (interrupted) break;
     if (val_loader_) {
@@ -280,31 +246,23 @@ bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
 }
 
 void TrainingRun::Impl::train_batch(const Batch& batch) {
-  std::string program = train_program(batch.size());
-  if (!session_->has_program(program) && !add_train_program(batch.size())) return;
+  if (!runner_->has_train_size(batch.size()) && !add_train_program(batch.size())) return;
   std::vector<float> weights;
   for (int32_t label : batch.labels) weights.push_back(class_weights_[size_t(label)]);
-  float divisor = float(batch.size());
-  const InputData inputs[] = {{names::kImages, bytes_of(batch.images)},
-                              {names::kLabels, bytes_of(batch.labels)},
-                              {names::kSampleWeights, bytes_of(weights)},
-                              {names::kDivisor, std::as_bytes(std::span(&divisor, 1))}};
   if (start_seconds_ == 0) start_seconds_ = seconds_since_process_start();
-  session_->run(program, inputs);
-  std::vector<float> losses = session_->output<float>(program, names::kLoss);
-  std::vector<int32_t> ranks = session_->output<int32_t>(program, names::kRank);
+  StepResult result = runner_->train(batch.images, batch.labels, weights);
   check_stop_flag(batch);
-  for (size_t i = 0; i < losses.size(); ++i) tally_.add(losses[i], ranks[i]);
+  for (size_t i = 0; i < result.losses.size(); ++i) {
+    tally_.add(result.losses[i], result.ranks[i]);
+  }
   images_seen_ += batch.size();
   ++update_;
 }
 
-// For a size that a hole made. False where the network cannot train on so few images: its last maps
-// may hold one value a channel, which has no variance.
+// For a size that a hole made. False where the network cannot train on so few images.
 bool TrainingRun::Impl::add_train_program(int size) {
-  Graph step;
   try {
-    step = build_fused_step(spec_, size);
+    runner_->add_train_size(size);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::InvalidArgument) throw;
     if (too_small_.insert(size).second) {
@@ -315,28 +273,20 @@ bool TrainingRun::Impl::add_train_program(int size) {
     }
     return false;
   }
-  std::string name = train_program(size);
-  session_->add_program({name, std::move(step)});
-  report(name);
+  report(StepRunner::train_program(size));
   return true;
 }
 
 void TrainingRun::Impl::report(const std::string& program) {
-  emit(ProgramBuilt{program, int64_t(session_->plan(program).planned_bytes),
-                    report_program(*session_, program)});
+  emit(ProgramBuilt{program, int64_t(session().plan(program).planned_bytes),
+                    report_program(session(), program)});
 }
 
 void TrainingRun::Impl::check_stop_flag(const Batch& batch) {
-  std::vector<int64_t> stop = session_->read_values<int64_t>(names::kStop);
-  if (stop[0] == 0) return;
-  std::string tensor = describe_stop_tag(spec_, stop[0] - 1);
-  // Logits have a row for each image, the loss one element.
-  int64_t per_image = tensor == "logits" ? spec_.classes : tensor == "loss" ? 1 : 0;
-  std::string where = tensor;
-  if (per_image > 0) {
-    size_t row = size_t(stop[1] / per_image);
-    where += " of " + dataset_.train[batch.indices.at(row)].path;
-  }
+  std::optional<NonFinite> found = runner_->non_finite();
+  if (!found) return;
+  std::string where = found->tensor;
+  if (found->row) where += " of " + dataset_.train[batch.indices.at(*found->row)].path;
   fail_with_hint(ErrorKind::Diverged,
                  fmt::format("use a lower --lr (it was {}) or more --warmup-epochs; the model of "
                              "the last complete epoch is kept",
@@ -357,11 +307,11 @@ void TrainingRun::Impl::note_holes(const Batch& batch) {
   if (!batch.holes.empty()) folder_->write_skipped(skipped_);
 }
 
-Tally TrainingRun::Impl::validate(Loader& loader, int epoch, const std::stop_token& stop) {
+Tally TrainingRun::Impl::validate(BatchLoader& loader, int epoch, const std::stop_token& stop) {
   Tally tally;
   int64_t total = int64_t(loader.samples().size());
   evaluate_loader(
-      *session_, spec_, loader, stop, [&](const Batch& batch, std::span<const float> logits) {
+      session(), spec_, loader, stop, [&](const Batch& batch, std::span<const float> logits) {
         note_holes(batch);
         size_t classes = size_t(spec_.classes);
         for (size_t i = 0; i < size_t(batch.size()); ++i) {
@@ -412,11 +362,11 @@ void TrainingRun::Impl::end_epoch(int epoch, const Tally* validation) {
   end.images_per_second = train_seconds_ > 0 ? double(tally_.images) / train_seconds_ : 0;
   end.data_wait_fraction = train_seconds_ > 0 ? wait_seconds_ / train_seconds_ : 0;
   end.skipped = int64_t(skipped_.size());
-  end.planned_bytes = int64_t(session_->planned_bytes());
-  end.allocated_bytes = int64_t(session_->allocated_bytes());
+  end.planned_bytes = int64_t(session().planned_bytes());
+  end.allocated_bytes = int64_t(session().allocated_bytes());
   end.peak_bytes = peak_resident_bytes();
-  end.h2d_bytes = session_->transfers().to_device_bytes - transfers_before_.to_device_bytes;
-  end.d2h_bytes = session_->transfers().to_host_bytes - transfers_before_.to_host_bytes;
+  end.h2d_bytes = session().transfers().to_device_bytes - transfers_before_.to_device_bytes;
+  end.d2h_bytes = session().transfers().to_host_bytes - transfers_before_.to_host_bytes;
   save(end.is_best);
   end.seconds = monotonic_seconds() - epoch_start_;
   double elapsed = monotonic_seconds() - run_start_;
@@ -426,25 +376,27 @@ void TrainingRun::Impl::end_epoch(int epoch, const Tally* validation) {
 }
 
 void TrainingRun::Impl::save(bool is_best) {
-  ModelFile model = export_model(info_, state_, *session_);
+  ModelFile model = export_model(info_, runner_->state(), session());
   save_model(folder_->last_model(), model);
   emit(CheckpointSaved{folder_->last_model()});
   if (!is_best) return;
   // What was validated: the averaged weights, where there are some.
-  if (config_.ema_decay > 0) model = export_model(info_, state_, *session_, /*averages=*/true);
+  bool averages = config_.ema_decay > 0;
+  if (averages) model = export_model(info_, runner_->state(), session(), averages);
   save_model(folder_->best_model(), model);
   emit(CheckpointSaved{folder_->best_model()});
 }
 
 double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
-  import_model(load_model(folder_->best_model()), state_, *session_, config_.ema_decay > 0);
+  import_model(load_model(folder_->best_model()), runner_->state(), session(),
+               config_.ema_decay > 0);
   LoaderOptions options{.root = dataset_.root,
                         .batch_size = *config_.batch_size,
                         .preprocessing = {info_.image_size, info_.resize_ratio},
                         .augmentation = {.enabled = false},
                         .shuffle = false,
                         .workers = config_.workers};
-  Loader loader(options, dataset_.test);
+  BatchLoader loader(options, dataset_.test);
   return validate(loader, epochs_done_, stop).accuracy();
 }
 

@@ -7,7 +7,7 @@
 #include "backend/registry.h"
 #include "base/error.h"
 #include "base/system.h"
-#include "train/step_runner.h"
+#include "train/synthetic_step.h"
 
 namespace pounce {
 namespace {
@@ -62,7 +62,7 @@ double relative_error(const std::vector<float>& a, const std::vector<float>& b, 
 }  // namespace
 
 StepState run_updates(Backend& backend, const StepSpec& spec, int batch) {
-  StepRunner runner(backend, spec, batch);
+  SyntheticStep runner(backend, spec, batch);
   Session& session = runner.session();
   open_rectifiers(session);
   StepState state;

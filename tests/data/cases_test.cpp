@@ -57,7 +57,7 @@ class DataCases : public testing::Test {
     return pixels;
   }
 
-  static Dataset scan(const std::string& name, double val_fraction) {
+  static ImageFolder scan(const std::string& name, double val_fraction) {
     ScanOptions options;
     options.root = cases().folder / name;
     options.val_fraction = val_fraction;
@@ -109,7 +109,7 @@ TEST_F(DataCases, AntialiasedResize) {
 }
 
 TEST_F(DataCases, OddFiles) {
-  Dataset dataset = scan("odd", 0);
+  ImageFolder dataset = scan("odd", 0);
   EXPECT_THAT(dataset.classes, ElementsAre("green", "red"));
   EXPECT_THAT(dataset.empty_classes, ElementsAre("blue"));
   EXPECT_EQ(dataset.class_counts[0].train, 10);
@@ -126,7 +126,7 @@ TEST_F(DataCases, OddFiles) {
   LoaderOptions options;
   options.root = dataset.root;
   options.preprocessing.image_size = 32;
-  Loader loader(options, dataset.train);
+  BatchLoader loader(options, dataset.train);
   loader.start_epoch(0);
   std::optional<Batch> batch = loader.next();
   ASSERT_TRUE(batch);
@@ -147,7 +147,7 @@ TEST_F(DataCases, OddFilesAreTooManyForAuto) {
 }
 
 TEST_F(DataCases, SplitsWithDifferentClasses) {
-  Dataset dataset = scan("split", 0.2);
+  ImageFolder dataset = scan("split", 0.2);
   EXPECT_THAT(dataset.classes, ElementsAre("blue", "green", "red"));
   EXPECT_EQ(dataset.layout, Layout::Splits);
   EvalScanOptions options;
@@ -169,12 +169,12 @@ TEST_F(DataCases, SplitsWithDifferentClasses) {
 }
 
 TEST_F(DataCases, ThirtyThreeImagesMakeNoBatchOfOne) {
-  Dataset dataset = scan("n33", 0);
+  ImageFolder dataset = scan("n33", 0);
   LoaderOptions options;
   options.root = dataset.root;
   options.batch_size = 32;
   options.preprocessing.image_size = 32;
-  Loader loader(options, dataset.train);
+  BatchLoader loader(options, dataset.train);
   loader.start_epoch(0);
   std::vector<int> sizes;
   while (auto batch = loader.next()) sizes.push_back(batch->size());

@@ -65,7 +65,7 @@ TEST(ScanDataset, ReadsASplitLayout) {
   put_images(dir, "train/cat", 4);
   put_images(dir, "val/cat", 2);
   put_images(dir, "test_set/dog", 1);
-  Dataset dataset = scan_dataset(options_for(dir));
+  ImageFolder dataset = scan_dataset(options_for(dir));
   EXPECT_EQ(dataset.layout, Layout::Splits);
   EXPECT_THAT(dataset.classes, ElementsAre("cat", "dog"));
   EXPECT_EQ(dataset.train.size(), 7U);
@@ -98,7 +98,7 @@ TEST(ScanDataset, HoldsValidationBackByRule) {
     TempDir dir;
     put_images(dir, prefix + "cat", 100);
     put_images(dir, prefix + "dog", 100);
-    Dataset dataset = scan_dataset(options_for(dir));
+    ImageFolder dataset = scan_dataset(options_for(dir));
     EXPECT_EQ(dataset.layout, prefix.empty() ? Layout::ClassFolders : Layout::TrainOnly);
     EXPECT_TRUE(dataset.split_by_rule);
     EXPECT_EQ(dataset.train.size() + dataset.val.size(), 200U);
@@ -137,7 +137,7 @@ TEST(ScanDataset, SmallClassesLieOnBothSides) {
     put_images(dir, "one", 1);
     put_images(dir, "two", 2);
     put_images(dir, "many", 5);
-    Dataset dataset = scan_dataset(options_for(dir, fraction));
+    ImageFolder dataset = scan_dataset(options_for(dir, fraction));
     for (size_t i = 0; i < 3; ++i) EXPECT_GE(dataset.class_counts[i].train, 1) << i;
     EXPECT_EQ(dataset.class_counts[1].val, 0);  // "one"
     EXPECT_EQ(dataset.class_counts[2].val, 1);  // "two"
@@ -149,7 +149,7 @@ TEST(ScanDataset, FractionZeroMeansNoValidation) {
   TempDir dir;
   put_images(dir, "cat", 5);
   put_images(dir, "dog", 5);
-  Dataset dataset = scan_dataset(options_for(dir, 0));
+  ImageFolder dataset = scan_dataset(options_for(dir, 0));
   EXPECT_THAT(dataset.val, IsEmpty());
   EXPECT_FALSE(dataset.split_by_rule);
   EXPECT_THAT(scan_error(options_for(dir, 1.0)), HasSubstr("invalid_argument: val_fraction is 1"));
@@ -160,7 +160,7 @@ TEST(ScanDataset, DescendsIntoAWrapper) {
   put_images(dir, "photos/inner/cat", 2);
   put_images(dir, "photos/inner/dog", 2);
   dir.put("__MACOSX/x.jpg", small_png());
-  Dataset dataset = scan_dataset(options_for(dir, 0));
+  ImageFolder dataset = scan_dataset(options_for(dir, 0));
   EXPECT_THAT(dataset.root, testing::EndsWith("photos/inner"));
   EXPECT_THAT(dataset.notes,
               ElementsAre(HasSubstr("only the folder photos"), HasSubstr("only the folder inner")));
@@ -173,7 +173,7 @@ TEST(ScanDataset, ReadsNestedFoldersAndLinksOfAClass) {
   put_images(elsewhere, "more", 3);
   ASSERT_EQ(symlink((elsewhere / "more").c_str(), (dir / "dog/linked").c_str()), 0);
   ASSERT_EQ(symlink("..", (dir / "dog/loop").c_str()), 0);
-  Dataset dataset = scan_dataset(options_for(dir, 0));
+  ImageFolder dataset = scan_dataset(options_for(dir, 0));
   EXPECT_EQ(dataset.class_counts[0].train, 2);
   EXPECT_EQ(dataset.class_counts[1].train, 4);
   EXPECT_THAT(paths_of(dataset.train), Contains("dog/linked/2.png"));
@@ -191,7 +191,7 @@ TEST(ScanDataset, IgnoresAndCountsWhatIsNoImage) {
   dir.put("top.jpg", small_png());
   put_images(dir, "cat/dir.jpg", 1);
   dir.make_folder("empty");
-  Dataset dataset = scan_dataset(options_for(dir, 0));
+  ImageFolder dataset = scan_dataset(options_for(dir, 0));
   EXPECT_EQ(dataset.train.size(), 4U);
   EXPECT_THAT(dataset.skipped, IsEmpty());
   EXPECT_THAT(dataset.empty_classes, ElementsAre("empty"));
@@ -218,7 +218,7 @@ TEST(ScanDataset, ResultDoesNotDependOnThreads) {
   ScanOptions one = options_for(dir), seven = options_for(dir);
   one.threads = 1;
   seven.threads = 7;
-  Dataset a = scan_dataset(one), b = scan_dataset(seven);
+  ImageFolder a = scan_dataset(one), b = scan_dataset(seven);
   ASSERT_EQ(a.train.size(), b.train.size());
   for (size_t i = 0; i < a.train.size(); ++i) {
     EXPECT_EQ(a.train[i].path, b.train[i].path);
@@ -241,7 +241,7 @@ TEST(OnBad, DecidesAboutUnusableFiles) {
   options.on_bad = OnBad::Stop;
   EXPECT_THAT(scan_error(options), HasSubstr("bad_data: "));
   options.on_bad = OnBad::Skip;
-  Dataset dataset = scan_dataset(options);
+  ImageFolder dataset = scan_dataset(options);
   ASSERT_EQ(dataset.skipped.size(), 3U);
   EXPECT_EQ(dataset.skipped[0].path, "cat/dangling.jpg");
   EXPECT_EQ(dataset.skipped[0].kind, SkipKind::Unreadable);
@@ -259,7 +259,7 @@ TEST(OnBad, AClassWithoutAUsableImageIsNone) {
   dir.put("bee/1.jpg", std::string("<html>"));
   ScanOptions options = options_for(dir, 0);
   options.on_bad = OnBad::Skip;
-  Dataset dataset = scan_dataset(options);
+  ImageFolder dataset = scan_dataset(options);
   EXPECT_THAT(dataset.classes, ElementsAre("ant", "cat", "dog"));
   EXPECT_THAT(dataset.empty_classes, ElementsAre("bee"));
   EXPECT_EQ(dataset.train.back().label, 2);
@@ -418,7 +418,7 @@ TEST_F(ScanForEval, TakesThePartThatTrainingHeldBack) {
   put_images(dir_, "ant", 30);
   put_images(dir_, "cat", 30);
   put_images(dir_, "dog", 2);
-  Dataset trained = scan_dataset(options_for(dir_, 0.2));
+  ImageFolder trained = scan_dataset(options_for(dir_, 0.2));
   EvalScanOptions val = options(), train = options(Split::Train), all = options(Split::All);
   val.split_fraction = train.split_fraction = all.split_fraction = 0.2;
   EvalSet held = scan_for_eval(val);

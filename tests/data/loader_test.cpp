@@ -54,7 +54,7 @@ class LoaderTest : public testing::Test {
     return result;
   }
 
-  static std::vector<Batch> drain(Loader& loader, uint32_t epoch) {
+  static std::vector<Batch> drain(BatchLoader& loader, uint32_t epoch) {
     loader.start_epoch(epoch);
     std::vector<Batch> batches;
     while (auto batch = loader.next()) batches.push_back(std::move(*batch));
@@ -75,7 +75,7 @@ class LoaderTest : public testing::Test {
 
 TEST_F(LoaderTest, EveryImageOnceInBatchesOfNearlyOneSize) {
   make_images(33);
-  Loader loader(options(), samples_);
+  BatchLoader loader(options(), samples_);
   std::vector<Batch> batches = drain(loader, 0);
   EXPECT_EQ(loader.batches(), 5);
   std::vector<uint32_t> indices = indices_of(batches);
@@ -95,13 +95,13 @@ TEST_F(LoaderTest, EveryImageOnceInBatchesOfNearlyOneSize) {
 
 TEST_F(LoaderTest, BytesDoNotDependOnWorkersOrPrefetch) {
   make_images(50);
-  Loader one(options(1), samples_);
+  BatchLoader one(options(1), samples_);
   std::vector<Batch> expected = drain(one, 3);
   for (int workers : {2, 7}) {
     for (int prefetch : {1, 5}) {
       LoaderOptions other = options(workers);
       other.prefetch = prefetch;
-      Loader loader(other, samples_);
+      BatchLoader loader(other, samples_);
       drain(loader, 2);
       std::vector<Batch> batches = drain(loader, 3);
       ASSERT_EQ(batches.size(), expected.size());
@@ -115,7 +115,7 @@ TEST_F(LoaderTest, BytesDoNotDependOnWorkersOrPrefetch) {
 
 TEST_F(LoaderTest, EpochsDifferInOrderAndPixels) {
   make_images(20);
-  Loader loader(options(), samples_);
+  BatchLoader loader(options(), samples_);
   std::vector<Batch> first = drain(loader, 0), second = drain(loader, 1);
   EXPECT_NE(indices_of(first), indices_of(second));
   EXPECT_NE(first[0].images, second[0].images);
@@ -127,7 +127,7 @@ TEST_F(LoaderTest, WithoutShuffleAndAugmentationItIsTheEvaluationRule) {
   LoaderOptions plain = options();
   plain.shuffle = false;
   plain.augmentation.enabled = false;
-  Loader loader(plain, samples_);
+  BatchLoader loader(plain, samples_);
   std::vector<Batch> batches = drain(loader, 0);
   EXPECT_THAT(indices_of(batches), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   size_t bytes = size_t(kSize) * kSize * 3;
@@ -141,12 +141,12 @@ TEST_F(LoaderTest, WithoutShuffleAndAugmentationItIsTheEvaluationRule) {
 
 TEST_F(LoaderTest, ADamagedBodyLeavesAHoleAndTheOrderStays) {
   make_images(24);
-  Loader clean(options(), samples_);
+  BatchLoader clean(options(), samples_);
   std::vector<Batch> before = drain(clean, 0);
   uint32_t bad = before[1].indices[3];
   damage(int(bad));
   for (int workers : {1, 4}) {
-    Loader loader(options(workers), samples_);
+    BatchLoader loader(options(workers), samples_);
     std::vector<Batch> after = drain(loader, 0);
     ASSERT_EQ(after.size(), before.size());
     EXPECT_EQ(after[1].size(), 7);
@@ -173,7 +173,7 @@ TEST_F(LoaderTest, ADamagedBodyLeavesAHoleAndTheOrderStays) {
 TEST_F(LoaderTest, AVanishedFileIsAHoleAndAWholeBatchMayBeEmpty) {
   make_images(4);
   std::filesystem::remove_all(dir_ / "cat");
-  Loader loader(options(), samples_);
+  BatchLoader loader(options(), samples_);
   std::vector<Batch> batches = drain(loader, 0);
   ASSERT_EQ(batches.size(), 1U);
   EXPECT_EQ(batches[0].size(), 0);
@@ -185,7 +185,7 @@ TEST_F(LoaderTest, AVanishedFileIsAHoleAndAWholeBatchMayBeEmpty) {
 
 TEST_F(LoaderTest, ExcludedImagesAreLeftOutAndTheRestKeepsItsOrder) {
   make_images(20);
-  Loader loader(options(), samples_);
+  BatchLoader loader(options(), samples_);
   std::vector<uint32_t> expected = indices_of(drain(loader, 0));
   std::erase(expected, 7U);
   std::vector<uint64_t> ids = {samples_[7].id};
@@ -195,14 +195,14 @@ TEST_F(LoaderTest, ExcludedImagesAreLeftOutAndTheRestKeepsItsOrder) {
 
 TEST_F(LoaderTest, RanksShareEachBatch) {
   make_images(33);
-  Loader whole(options(), samples_);
+  BatchLoader whole(options(), samples_);
   std::vector<Batch> all = drain(whole, 0);
   std::vector<std::vector<Batch>> parts;
   for (int rank = 0; rank < 4; ++rank) {
     LoaderOptions part = options(1);
     part.rank = rank;
     part.world = 4;
-    Loader loader(part, samples_);
+    BatchLoader loader(part, samples_);
     parts.push_back(drain(loader, 0));
     ASSERT_EQ(parts.back().size(), all.size());
   }
@@ -220,7 +220,7 @@ TEST_F(LoaderTest, ARankWithoutImagesStillCountsTheBatch) {
   LoaderOptions part = options(1);
   part.rank = 0;
   part.world = 4;
-  Loader loader(part, samples_);
+  BatchLoader loader(part, samples_);
   std::vector<Batch> batches = drain(loader, 0);
   ASSERT_EQ(batches.size(), 1U);
   EXPECT_EQ(batches[0].size(), 0);
@@ -230,7 +230,7 @@ TEST_F(LoaderTest, ARankWithoutImagesStillCountsTheBatch) {
 TEST_F(LoaderTest, AbandonsAnEpochAndIsDestroyedAtAnyMoment) {
   make_images(60);
   for (int taken = 0; taken < 4; ++taken) {
-    Loader loader(options(4), samples_);
+    BatchLoader loader(options(4), samples_);
     loader.start_epoch(0);
     for (int i = 0; i < taken; ++i) ASSERT_TRUE(loader.next());
     loader.start_epoch(1);
@@ -246,7 +246,7 @@ TEST_F(LoaderTest, AStopTokenEndsNext) {
   std::stop_source source;
   LoaderOptions stoppable = options();
   stoppable.stop = source.get_token();
-  Loader loader(stoppable, samples_);
+  BatchLoader loader(stoppable, samples_);
   loader.start_epoch(0);
   ASSERT_TRUE(loader.next());
   std::jthread stopper([&] { source.request_stop(); });
@@ -266,7 +266,7 @@ TEST_F(LoaderTest, AnExceptionInAWorkerComesOutOfNext) {
   make_images(30);
   LoaderOptions plain = options(3);
   plain.shuffle = false;
-  Loader loader(plain, samples_);
+  BatchLoader loader(plain, samples_);
   // Beyond the range of the random numbers: the workers throw.
   loader.start_epoch(1U << 24);
   EXPECT_THROW(loader.next(), Error);
@@ -276,9 +276,9 @@ TEST_F(LoaderTest, AnExceptionInAWorkerComesOutOfNext) {
 
 TEST_F(LoaderTest, RecycledMemoryChangesNothing) {
   make_images(40);
-  Loader fresh(options(), samples_);
+  BatchLoader fresh(options(), samples_);
   std::vector<Batch> expected = drain(fresh, 0);
-  Loader loader(options(), samples_);
+  BatchLoader loader(options(), samples_);
   for (uint32_t epoch : {1U, 0U}) {
     loader.start_epoch(epoch);
     for (size_t i = 0; auto batch = loader.next(); ++i) {
@@ -301,12 +301,12 @@ TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
        }) {
     LoaderOptions bad = options();
     change(bad);
-    EXPECT_THROW(Loader(bad, samples_), Error);
+    EXPECT_THROW(BatchLoader(bad, samples_), Error);
   }
 }
 
 TEST_F(LoaderTest, AnEmptySetHasNoBatches) {
-  Loader loader(options(), {});
+  BatchLoader loader(options(), {});
   EXPECT_FALSE(loader.next());
   EXPECT_THAT(drain(loader, 0), IsEmpty());
 }

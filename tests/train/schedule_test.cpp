@@ -33,7 +33,7 @@ TEST(Schedule, AWarmupLongerThanTheRunEndsBelowThePeak) {
 }
 
 TEST(ClassWeightsTest, BalancedGivesEveryClassTheSameShare) {
-  Dataset dataset;
+  ImageFolder dataset;
   dataset.classes = {"many", "few"};
   for (int i = 0; i < 8; ++i) dataset.train.push_back({.path = "a", .label = i < 6 ? 0 : 1});
   std::vector<float> weights = make_class_weights(ClassWeights::Balanced, dataset);
