@@ -41,7 +41,8 @@ struct ClassResult {
 struct EvalResult {
   double accuracy = 0;  // correct / images
   double top5_accuracy = 0;
-  double loss = 0;  // mean cross-entropy, no smoothing
+  double balanced_accuracy = 0;  // mean over the classes that have images
+  double loss = 0;               // mean cross-entropy, no smoothing
   int64_t images = 0;
   std::vector<std::vector<int64_t>> confusion;  // [true][predicted]
   std::vector<ClassResult> per_class;

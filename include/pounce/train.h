@@ -71,8 +71,8 @@ struct SkippedFileInfo {
 
 // Before the first step; everything that was found and chosen.
 struct RunBegin {
-  std::string run_folder;
-  std::string device;  // "cpu, 8 threads"
+  std::string run_folder;  // empty in a dry run
+  std::string device;      // "cpu, 8 threads"
   std::string model;
   int64_t parameters = 0;
   std::vector<std::string> classes;   // in label order
@@ -82,9 +82,10 @@ struct RunBegin {
   int64_t test_images = 0;
   bool val_is_split_off = false;  // by rule, because there is no validation folder
   int64_t skipped = 0;
-  int64_t updates = 0;       // optimizer updates of the whole run
-  int64_t memory_bytes = 0;  // planned: weights, optimizer, activations, staging
-  TrainConfig config;        // complete: every optional has its value
+  bool is_imbalanced = false;  // class sizes of the training images differ by more than 10:1
+  int64_t updates = 0;         // optimizer updates of the whole run
+  int64_t memory_bytes = 0;    // planned: weights, optimizer, activations, staging
+  TrainConfig config;          // complete: every optional has its value
 };
 
 // After every update, for progress displays; cheap and frequent.
@@ -108,8 +109,9 @@ struct EpochEnd {
   double train_accuracy = 0;
   std::optional<double> val_loss;  // absent without a validation split
   std::optional<double> val_accuracy;
-  double learning_rate = 0;  // of the last update
-  double seconds = 0;        // of the epoch with its validation
+  std::optional<double> val_balanced_accuracy;  // mean over the classes
+  double learning_rate = 0;                     // of the last update
+  double seconds = 0;                           // of the epoch with its validation
   int64_t images = 0;
   double images_per_second = 0;   // training alone
   double data_wait_fraction = 0;  // share of the time the step waited for images
@@ -176,6 +178,10 @@ class POUNCE_API TrainingRun {
   // so far is kept and `interrupted` is set. Throws Error; files under final names are complete in
   // every case. May be called once.
   RunEnd run(std::stop_token stop = {});
+
+  // Scans, plans, allocates and reports all that run() would before its first step; trains nothing
+  // and writes nothing. Throws what run() would. May be called once, instead of run().
+  void dry_run(std::stop_token stop = {});
 
  private:
   class Impl;

@@ -33,6 +33,13 @@ std::vector<Flag> train_flags() {
                   "config.toml of a run folder repeats that run.",
        .is_essential = true,
        .set = [](Settings& settings, const std::string& value) { settings.config_file = value; }});
+  flags.push_back({.name = "dry-run",
+                   .section = "Run",
+                   .default_text = "off",
+                   .help = "show what would be trained, and the memory it needs; write nothing",
+                   .set = [](Settings& settings, const std::string& value) {
+                     settings.dry_run = parse_switch("dry-run", value);
+                   }});
   flags.push_back(output_word<ProgressMode>(
       {.name = "progress",
        .section = {},

@@ -33,6 +33,7 @@ struct Settings {
   std::string config_file;  // empty: none
 
   TrainConfig train;
+  bool dry_run = false;
 
   EvalConfig eval;
   std::string dump;  // JSON Lines file with the logits of every image; empty: none

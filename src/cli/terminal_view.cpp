@@ -57,8 +57,8 @@ std::string data_line(const RunBegin& run) {
       "{}: {}, {} ({})", base_name(run.config.data), count_of(images, "image", "images"),
       count_of(int64_t(run.classes.size()), "class", "classes"), class_list(run));
   if (run.skipped > 0) {
-    text += fmt::format("; {} skipped: {}", count_of(run.skipped, "file", "files"),
-                        join_path(run.run_folder, "skipped.tsv"));
+    text += fmt::format("; {} skipped", count_of(run.skipped, "file", "files"));
+    if (!run.run_folder.empty()) text += ": " + join_path(run.run_folder, "skipped.tsv");
   }
   return text;
 }
@@ -144,11 +144,14 @@ std::string progress_line(const StepProgress& progress, int width) {
   return truncate_to_width(line + picture + counts + values + rate + left, width);
 }
 
-std::string epoch_line(const EpochEnd& epoch) {
+std::string epoch_line(const EpochEnd& epoch, bool with_balanced) {
   std::string text = epoch_of(epoch.epoch, epoch.epochs);
   text += measures("train", epoch.train_loss, epoch.train_accuracy);
   if (epoch.val_accuracy) {
     text += measures("val", epoch.val_loss.value_or(0), *epoch.val_accuracy);
+    if (with_balanced && epoch.val_balanced_accuracy) {
+      text += fmt::format(" (balanced {})", percent(*epoch.val_balanced_accuracy));
+    }
     text += epoch.is_best ? " best" : "     ";
   }
   text += speed(epoch.images_per_second);
@@ -167,6 +170,7 @@ void TerminalView::handle(const Event& event) {
 }
 
 void TerminalView::show(const RunBegin& event) {
+  is_imbalanced_ = event.is_imbalanced;
   output_.message(data_line(event));
   output_.message(split_line(event));
   output_.message("device: " + event.device);
@@ -189,7 +193,7 @@ void TerminalView::show(const StepProgress& event) {
 
 void TerminalView::show(const EpochEnd& event) {
   if (options_.progress == ProgressMode::None) return;
-  output_.message(epoch_line(event));
+  output_.message(epoch_line(event, is_imbalanced_));
   if (!options_.verbose) return;
   output_.message(fmt::format(
       "  update {}, lr {:.3g}, {} in {}, {} skipped, process peak {}", group_digits(event.update),

@@ -36,12 +36,14 @@ class TerminalView {
   ViewOptions options_;
   Output& output_;
   double last_drawn_ = -1;
+  bool is_imbalanced_ = false;  // of the run in progress
 };
 
 // The progress line in at most `width` columns: the parts that do not fit are left out, the least
 // important first.
 std::string progress_line(const StepProgress& progress, int width);
 // "epoch  3/40  train 0.693 54.1%  val 0.680 57.6%  45 img/s  ..."
-std::string epoch_line(const EpochEnd& epoch);
+// `with_balanced`: balanced accuracy beside accuracy.
+std::string epoch_line(const EpochEnd& epoch, bool with_balanced = false);
 
 }  // namespace pounce::cli

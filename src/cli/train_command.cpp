@@ -31,6 +31,11 @@ int run_train(Session& session) {
     if (!settings.json) return;
     if (std::string line = event_json(event); !line.empty()) output.result(line);
   });
+  if (session.settings.dry_run) {
+    training.dry_run(session.stop.token());
+    output.message("dry run: nothing was trained and nothing was written");
+    return 0;
+  }
   RunEnd end = training.run(session.stop.token());
   if (!settings.json && !end.model.empty()) output.result(end.model);
   return end.interrupted ? session.stop.exit_code() : 0;

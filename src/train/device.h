@@ -11,6 +11,8 @@ namespace pounce {
 struct OpenDevice {
   std::unique_ptr<Backend> backend;
   std::string description;  // "cpu, 8 threads"
+
+  bool is_cpu() const { return backend->target().kind == DeviceKind::Cpu; }
 };
 
 // `name`: auto or cpu. Throws Device for one this build cannot use, saying what it can.

@@ -60,6 +60,14 @@ class ResultBuilder {
     result_.accuracy = tally_.accuracy();
     result_.top5_accuracy = tally_.top5_accuracy();
     result_.loss = tally_.loss();
+    double sum = 0;
+    int64_t present = 0;
+    for (const ClassResult& row : result_.per_class) {
+      if (row.images == 0) continue;
+      sum += double(row.correct) / double(row.images);
+      ++present;
+    }
+    if (present > 0) result_.balanced_accuracy = sum / double(present);
     return result_;
   }
   EvalResult& result() { return result_; }

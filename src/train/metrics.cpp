@@ -12,6 +12,23 @@ void Tally::add(double loss, int64_t rank) {
   loss_sum += loss;
 }
 
+void Confusion::add(int label, int predicted) {
+  ++images_[size_t(label)];
+  correct_[size_t(label)] += label == predicted;
+  ++pairs_[{label, predicted}];
+}
+
+double Confusion::balanced_accuracy() const {
+  double sum = 0;
+  int64_t present = 0;
+  for (size_t i = 0; i < classes(); ++i) {
+    if (images_[i] == 0) continue;
+    sum += double(correct_[i]) / double(images_[i]);
+    ++present;
+  }
+  return present == 0 ? 0 : sum / double(present);
+}
+
 std::vector<double> softmax(std::span<const float> logits) {
   double highest = *std::max_element(logits.begin(), logits.end());
   std::vector<double> probabilities;

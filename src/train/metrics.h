@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace pounce {
@@ -17,6 +19,27 @@ struct Tally {
   double accuracy() const { return images == 0 ? 0 : double(correct) / double(images); }
   double top5_accuracy() const { return images == 0 ? 0 : double(top5) / double(images); }
   double loss() const { return images == 0 ? 0 : loss_sum / double(images); }
+};
+
+// Images of each true class by the class they were taken for. Memory grows with the pairs that
+// occur, not with the square of the classes.
+class Confusion {
+ public:
+  explicit Confusion(size_t classes) : images_(classes), correct_(classes) {}
+
+  void add(int label, int predicted);
+
+  size_t classes() const { return images_.size(); }
+  int64_t images(size_t label) const { return images_[label]; }
+  int64_t correct(size_t label) const { return correct_[label]; }
+  // (true, predicted) to images; pairs that did not occur are absent.
+  const std::map<std::pair<int, int>, int64_t>& pairs() const { return pairs_; }
+  // Mean over the classes that have images of the share that was recognised; 0 without images.
+  double balanced_accuracy() const;
+
+ private:
+  std::vector<int64_t> images_, correct_;
+  std::map<std::pair<int, int>, int64_t> pairs_;
 };
 
 // -log softmax(logits)[label], in double.

@@ -27,18 +27,25 @@ std::string make_numbered_folder(const std::string& data) {
   fail(ErrorKind::Config, "{} holds over {} runs of {}", parent, kMaxRuns, name);
 }
 
-std::string make_given_folder(const std::string& out, const std::string& data) {
+// `out` is free: absent, or an empty folder.
+void check_given_folder(const std::string& out, const std::string& data) {
   if (is_inside(out, data)) {
     fail_with_hint(ErrorKind::Config, "give --out a folder outside the images",
                    "the run folder {} lies inside the data folder {}", out, data);
   }
-  make_directories(parent_path(out));
-  if (make_new_directory(out)) return out;
+  if (is_missing(out)) return;
   Result<std::vector<DirectoryEntry>> entries = list_directory(out);
   if (!entries || !entries->empty()) {
     fail_with_hint(ErrorKind::Config, "give --out a name that is free; runs are never overwritten",
                    "the run folder {} exists already", out);
   }
+}
+
+std::string make_given_folder(const std::string& out, const std::string& data) {
+  check_given_folder(out, data);
+  make_directories(parent_path(out));
+  // Another process may have taken the name in between.
+  if (!make_new_directory(out)) check_given_folder(out, data);
   return out;
 }
 
@@ -92,8 +99,12 @@ RunFolder::RunFolder(const TrainConfig& config)
   metrics_ = std::make_unique<AppendFile>(join_path(path_, "metrics.csv"));
   metrics_->write_line(
       "epoch,update,train_loss,train_accuracy,val_loss,val_accuracy,learning_rate,seconds,images,"
-      "images_per_second,data_wait_fraction,skipped");
+      "images_per_second,data_wait_fraction,skipped,val_balanced_accuracy");
   log_ = std::make_unique<AppendFile>(join_path(path_, "log.jsonl"));
+}
+
+void RunFolder::check(const TrainConfig& config) {
+  if (!config.out.empty()) check_given_folder(config.out, config.data);
 }
 
 void RunFolder::write_config(const TrainConfig& config) {
@@ -133,15 +144,21 @@ void RunFolder::write_skipped(const std::vector<SkippedFile>& skipped) {
   write_file(join_path(path_, "skipped.tsv"), text);
 }
 
+void RunFolder::write_validation(const Validation& validation, const ImageFolder& data) {
+  write_file(join_path(path_, "confusion.csv"), confusion_csv(validation, data.classes));
+  write_file(join_path(path_, "worst.csv"), worst_csv(validation, data.val, data.classes));
+}
+
 void RunFolder::append_epoch(const EpochEnd& epoch) {
   auto optional = [](const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : std::string();
   };
-  metrics_->write_line(
-      fmt::format("{},{},{},{},{},{},{},{:.3f},{},{:.2f},{:.4f},{}", epoch.epoch, epoch.update,
-                  epoch.train_loss, epoch.train_accuracy, optional(epoch.val_loss),
-                  optional(epoch.val_accuracy), epoch.learning_rate, epoch.seconds, epoch.images,
-                  epoch.images_per_second, epoch.data_wait_fraction, epoch.skipped));
+  metrics_->write_line(fmt::format("{},{},{},{},{},{},{},{:.3f},{},{:.2f},{:.4f},{},{}",
+                                   epoch.epoch, epoch.update, epoch.train_loss,
+                                   epoch.train_accuracy, optional(epoch.val_loss),
+                                   optional(epoch.val_accuracy), epoch.learning_rate, epoch.seconds,
+                                   epoch.images, epoch.images_per_second, epoch.data_wait_fraction,
+                                   epoch.skipped, optional(epoch.val_balanced_accuracy)));
 }
 
 void RunFolder::append_event(const Event& event) {

@@ -10,6 +10,7 @@
 #include "data/dataset.h"
 #include "engine/session.h"
 #include "pounce/train.h"
+#include "train/validation.h"
 
 namespace pounce {
 
@@ -19,6 +20,9 @@ class RunFolder {
   // the data when the working directory lies inside it. Throws Config for a folder that is taken or
   // lies inside the data, Io where it cannot be made.
   explicit RunFolder(const TrainConfig& config);
+
+  // What the constructor would refuse, without making anything.
+  static void check(const TrainConfig& config);
 
   const std::string& path() const { return path_; }
   std::string best_model() const { return join_path(path_, "best.safetensors"); }
@@ -30,6 +34,8 @@ class RunFolder {
   // Implementation of every node, precision, memory: what makes bits equal besides the version.
   void write_plan_record(const Session& session, const std::string& libraries);
   void write_skipped(const std::vector<SkippedFile>& skipped);
+  // confusion.csv and worst.csv of the best model.
+  void write_validation(const Validation& validation, const ImageFolder& data);
   // metrics.csv and log.jsonl.
   void append_epoch(const EpochEnd& epoch);
   void append_event(const Event& event);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/system.h"
@@ -8,14 +9,15 @@
 #include "data/order.h"
 #include "engine/report.h"
 #include "pounce/train.h"
+#include "train/advice.h"
 #include "train/balance.h"
 #include "train/defaults.h"
 #include "train/evaluation.h"
 #include "train/inference.h"
-#include "train/metrics.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
 #include "train/step_runner.h"
+#include "train/validation.h"
 
 namespace pounce {
 namespace {
@@ -25,6 +27,10 @@ std::set<int> distinct_sizes(const std::vector<Sample>& samples, int batch_size)
   std::vector<int> sizes = batch_sizes(int64_t(samples.size()), batch_size);
   return {sizes.begin(), sizes.end()};
 }
+
+// The time left is told after so many updates, the first of which are not counted.
+constexpr int64_t kMeasuredUpdates = 20;
+constexpr int64_t kWarmUpdates = 2;
 
 struct Best {
   int epoch = 0;
@@ -41,23 +47,26 @@ class TrainingRun::Impl {
   }
 
   RunEnd run(std::stop_token stop);
+  void dry_run(const std::stop_token& stop);
 
  private:
   Session& session() { return runner_->session(); }
   void emit(Event event);
   void prepare(const std::stop_token& stop);
   void make_runner();
+  void open_folder();
   void announce();
   void make_loaders();
 
   bool train_epoch(int epoch, const std::stop_token& stop);
   void train_batch(const Batch& batch);
   bool add_train_program(int size);
+  void estimate_time();
   void report(const std::string& program);
   void check_stop_flag(const Batch& batch);
   void note_holes(const Batch& batch);
-  Tally validate(BatchLoader& loader, int epoch, const std::stop_token& stop);
-  void end_epoch(int epoch, const Tally* validation);
+  Validation validate(BatchLoader& loader, int epoch, const std::stop_token& stop);
+  void end_epoch(int epoch, const Validation* validation);
   void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
   void save(bool is_best);
   bool is_patience_over(int epoch);
@@ -80,12 +89,18 @@ class TrainingRun::Impl {
   std::set<int> too_small_;  // batch sizes the network cannot train on
 
   Tally tally_;  // of the epoch in progress
+  struct {
+    double seconds = 0;
+    int64_t images = 0;
+  } warm_;  // of the first updates, which are slower
   double epoch_start_ = 0;
   double train_seconds_ = 0;  // of the epoch in progress, without validation
   double wait_seconds_ = 0;
+  double earlier_train_seconds_ = 0;  // of the epochs before
   double run_start_ = 0;
   double start_seconds_ = 0;
-  int64_t images_seen_ = 0;  // of the run, training and validation
+  int64_t images_seen_ = 0;     // of the run, training and validation
+  int64_t trained_images_ = 0;  // of the run, training alone
   int64_t update_ = 0;
   int epochs_done_ = 0;
   TransferCount transfers_before_;
@@ -124,7 +139,10 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   class_weights_ = make_class_weights(config_.class_weights, dataset_);
   make_runner();
   make_loaders();
-  // Last, so that nothing is left behind by a run that could not begin.
+}
+
+// Last of the preparations, so that nothing is left behind by a run that could not begin.
+void TrainingRun::Impl::open_folder() {
   folder_ = std::make_unique<RunFolder>(config_);
   folder_->write_config(config_);
   folder_->write_split(dataset_);
@@ -162,7 +180,7 @@ void TrainingRun::Impl::make_loaders() {
 
 void TrainingRun::Impl::announce() {
   RunBegin begin;
-  begin.run_folder = folder_->path();
+  if (folder_) begin.run_folder = folder_->path();
   begin.device = runner_->device().description;
   begin.model = info_.model;
   begin.parameters = runner_->parameters();
@@ -175,6 +193,7 @@ void TrainingRun::Impl::announce() {
   begin.test_images = int64_t(dataset_.test.size());
   begin.val_is_split_off = dataset_.split_by_rule && !dataset_.val.empty();
   begin.skipped = int64_t(skipped_.size());
+  begin.is_imbalanced = is_imbalanced(dataset_);
   begin.updates = spec_.updates;
   begin.memory_bytes = int64_t(session().planned_bytes());
   begin.config = config_;
@@ -183,6 +202,9 @@ void TrainingRun::Impl::announce() {
     emit(WarningIssued{fmt::format("class folder {} has no usable image and is left out", name)});
   }
   emit(std::move(begin));
+  Advice advice = advise(config_, dataset_);
+  for (const std::string& warning : advice.warnings) emit(WarningIssued{warning});
+  for (const std::string& note : advice.notes) emit(NoteIssued{note});
   for (const std::string& program : session().program_names()) report(program);
 }
 
@@ -190,6 +212,7 @@ RunEnd TrainingRun::Impl::run(std::stop_token stop) {
   if (runner_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
   run_start_ = monotonic_seconds();
   prepare(stop);
+  open_folder();
   announce();
   bool interrupted = false;
   for (int epoch = 1; epoch <= *config_.epochs && !interrupted; ++epoch) {
@@ -199,7 +222,7 @@ RunEnd TrainingRun::Impl::run(std::stop_token stop) {
     interrupted = !train_epoch(epoch, stop);
     if (interrupted) break;
     if (val_loader_) {
-      Tally validation = validate(*val_loader_, epoch, stop);
+      Validation validation = validate(*val_loader_, epoch, stop);
       interrupted = stop.stop_requested();
       if (!interrupted) end_epoch(epoch, &validation);
     } else {
@@ -207,6 +230,13 @@ RunEnd TrainingRun::Impl::run(std::stop_token stop) {
     }
   }
   return finish(interrupted, stop);
+}
+
+void TrainingRun::Impl::dry_run(const std::stop_token& stop) {
+  if (runner_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
+  prepare(stop);
+  RunFolder::check(config_);
+  announce();
 }
 
 bool TrainingRun::Impl::is_patience_over(int epoch) {
@@ -222,6 +252,7 @@ bool TrainingRun::Impl::is_patience_over(int epoch) {
 // False when it was stopped.
 bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
   tally_ = {};
+  earlier_train_seconds_ += std::exchange(train_seconds_, 0);
   train_loader_->start_epoch(uint32_t(epoch - 1));
   double start = monotonic_seconds();
   int64_t total = int64_t(dataset_.train.size());
@@ -240,6 +271,7 @@ bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
     if (batch->size() > 0) train_batch(*batch);
     train_seconds_ = monotonic_seconds() - start;
     report_progress(epoch, false, tally_, total);
+    estimate_time();
     train_loader_->recycle(std::move(*batch));
   }
   return false;
@@ -256,7 +288,24 @@ void TrainingRun::Impl::train_batch(const Batch& batch) {
     tally_.add(result.losses[i], result.ranks[i]);
   }
   images_seen_ += batch.size();
+  trained_images_ += batch.size();
   ++update_;
+}
+
+// Once, when the first updates have shown how fast this machine is.
+void TrainingRun::Impl::estimate_time() {
+  double seconds = earlier_train_seconds_ + train_seconds_;
+  if (update_ == kWarmUpdates) warm_ = {seconds, trained_images_};
+  if (update_ != kMeasuredUpdates) return;
+  int64_t train = int64_t(dataset_.train.size()), val = int64_t(dataset_.val.size());
+  std::string text = time_estimate(
+      {.images_per_second = double(trained_images_ - warm_.images) / (seconds - warm_.seconds),
+       .data_wait_fraction = train_loader_->wait_seconds() / train_seconds_,
+       .train_images = train * *config_.epochs - trained_images_,
+       .val_images = val * *config_.epochs,
+       .image_size = *config_.image_size,
+       .is_cpu = runner_->device().is_cpu()});
+  if (!text.empty()) emit(NoteIssued{text});
 }
 
 // For a size that a hole made. False where the network cannot train on so few images.
@@ -307,21 +356,21 @@ void TrainingRun::Impl::note_holes(const Batch& batch) {
   if (!batch.holes.empty()) folder_->write_skipped(skipped_);
 }
 
-Tally TrainingRun::Impl::validate(BatchLoader& loader, int epoch, const std::stop_token& stop) {
-  Tally tally;
+Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
+                                       const std::stop_token& stop) {
+  Validation validation(dataset_.classes.size());
   int64_t total = int64_t(loader.samples().size());
   evaluate_loader(
       session(), spec_, loader, stop, [&](const Batch& batch, std::span<const float> logits) {
         note_holes(batch);
         size_t classes = size_t(spec_.classes);
         for (size_t i = 0; i < size_t(batch.size()); ++i) {
-          std::span<const float> row = logits.subspan(i * classes, classes);
-          tally.add(cross_entropy(row, batch.labels[i]), target_rank(row, batch.labels[i]));
+          validation.add(batch.indices[i], batch.labels[i], logits.subspan(i * classes, classes));
         }
         images_seen_ += batch.size();
-        report_progress(epoch, true, tally, total);
+        report_progress(epoch, true, validation.tally(), total);
       });
-  return tally;
+  return validation;
 }
 
 void TrainingRun::Impl::report_progress(int epoch, bool validating, const Tally& tally,
@@ -340,7 +389,7 @@ void TrainingRun::Impl::report_progress(int epoch, bool validating, const Tally&
   emit(progress);
 }
 
-void TrainingRun::Impl::end_epoch(int epoch, const Tally* validation) {
+void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
   epochs_done_ = epoch;
   EpochEnd end;
   end.epoch = epoch;
@@ -349,8 +398,9 @@ void TrainingRun::Impl::end_epoch(int epoch, const Tally* validation) {
   end.train_loss = tally_.loss();
   end.train_accuracy = tally_.accuracy();
   if (validation != nullptr) {
-    end.val_loss = validation->loss();
-    end.val_accuracy = validation->accuracy();
+    end.val_loss = validation->tally().loss();
+    end.val_accuracy = validation->tally().accuracy();
+    end.val_balanced_accuracy = validation->confusion().balanced_accuracy();
     end.is_best = !best_.accuracy || *end.val_accuracy > *best_.accuracy ||
                   (*end.val_accuracy == *best_.accuracy && *end.val_loss < best_.loss);
   } else {
@@ -368,6 +418,7 @@ void TrainingRun::Impl::end_epoch(int epoch, const Tally* validation) {
   end.h2d_bytes = session().transfers().to_device_bytes - transfers_before_.to_device_bytes;
   end.d2h_bytes = session().transfers().to_host_bytes - transfers_before_.to_host_bytes;
   save(end.is_best);
+  if (validation != nullptr && end.is_best) folder_->write_validation(*validation, dataset_);
   end.seconds = monotonic_seconds() - epoch_start_;
   double elapsed = monotonic_seconds() - run_start_;
   end.seconds_left = elapsed / epoch * (*config_.epochs - epoch);
@@ -397,7 +448,7 @@ double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
                         .shuffle = false,
                         .workers = config_.workers};
   BatchLoader loader(options, dataset_.test);
-  return validate(loader, epochs_done_, stop).accuracy();
+  return validate(loader, epochs_done_, stop).tally().accuracy();
 }
 
 RunEnd TrainingRun::Impl::finish(bool interrupted, const std::stop_token& stop) {
@@ -430,6 +481,10 @@ TrainingRun::~TrainingRun() = default;
 
 RunEnd TrainingRun::run(std::stop_token stop) {
   return impl_->run(std::move(stop));
+}
+
+void TrainingRun::dry_run(std::stop_token stop) {
+  impl_->dry_run(stop);
 }
 
 }  // namespace pounce

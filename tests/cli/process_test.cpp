@@ -399,5 +399,48 @@ TEST_F(SmallDigits, SignalsStopCleanly) {
   }
 }
 
+// Scan, planning, steps, validation, saving, the final test: whatever a signal meets.
+TEST_F(SmallDigits, ASignalAtAnyMomentLosesNothing) {
+  fs::create_directories(work_.path("split"));
+  for (const char* part : {"train", "val", "test"}) {
+    fs::create_directory_symlink(work_.path("digits"), work_.path("split/") + part);
+  }
+  constexpr int kMoments = 16;
+  for (int moment = 0; moment < kMoments; ++moment) {
+    SCOPED_TRACE(moment);
+    std::string out = "run" + std::to_string(moment);
+    Process process(
+        {"train", "split", "--model", "cnn", "--image-size", "16", "--epochs", "4", "--out", out},
+        work_.root());
+    std::this_thread::sleep_for(std::chrono::milliseconds(moment * moment * 2));
+    process.send(SIGINT);
+    Outcome outcome = process.finish();
+    bool ended_before_it_listened = outcome.exit_code == -SIGINT;
+    EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 130 || ended_before_it_listened)
+        << outcome.exit_code << outcome.err;
+    EXPECT_FALSE(ended_before_it_listened && fs::exists(work_.path(out)));
+    if (!outcome.out.empty()) {
+      EXPECT_EQ(run({"predict", outcome.last_line(), "digits/0/0000.png"}).exit_code, 0);
+    }
+    EXPECT_THAT(unfinished_files(), IsEmpty());
+  }
+}
+
+TEST_F(SmallDigits, ADryRunSaysAllAndWritesNothing) {
+  Outcome outcome = run({"train", "digits", "--dry-run"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("digits: 80 images, 2 classes (0 40, 1 40)"));
+  EXPECT_THAT(outcome.err, HasSubstr("planned"));
+  EXPECT_THAT(outcome.err, HasSubstr("use --hflip 0"));
+  EXPECT_THAT(outcome.err, HasSubstr("dry run: nothing was trained and nothing was written"));
+  EXPECT_FALSE(fs::exists(work_.path("runs")));
+
+  fs::create_directories(work_.path("taken/x"));
+  outcome = run({"train", "digits", "--dry-run", "--out", "taken"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("exists already"));
+}
+
 }  // namespace
 }  // namespace pounce::cli

@@ -324,6 +324,28 @@ TEST_F(TrainingRunTest, RunFoldersAreNeitherOverwrittenNorInsideTheData) {
   EXPECT_FALSE(path_exists(work_ / "digits/run"));
 }
 
+TEST_F(TrainingRunTest, TheFolderListsWhatTheBestModelConfused) {
+  TrainConfig one = config("run");
+  one.epochs = 3;
+  Training training = train(one);
+  std::ifstream confusion(training.end.run_folder + "/confusion.csv");
+  std::string line;
+  int64_t images = 0, correct = 0;
+  ASSERT_TRUE(std::getline(confusion, line));
+  while (std::getline(confusion, line)) {
+    int64_t count = std::stoll(line.substr(line.rfind(',') + 1));
+    images += count;
+    if (line[0] == line[2]) correct += count;  // "0,0,8"
+  }
+  RunBegin begin = training.all<RunBegin>().at(0);
+  EXPECT_EQ(images, begin.val_images);
+  EXPECT_DOUBLE_EQ(double(correct) / double(images), *training.end.best_val_accuracy);
+  std::ifstream worst(training.end.run_folder + "/worst.csv");
+  int64_t rows = -1;  // the heading
+  while (std::getline(worst, line)) ++rows;
+  EXPECT_EQ(rows, images - correct);
+}
+
 TEST_F(TrainingRunTest, PatienceEndsARunThatNoLongerImproves) {
   TrainConfig patient = config("run");
   patient.learning_rate = 0;  // nothing can improve
