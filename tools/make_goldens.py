@@ -35,7 +35,7 @@ OPTIMIZERS = {
     "adamw": dict(kind="adamw", lr=1e-3, beta1=0.9, beta2=0.999, eps=1e-8, weight_decay=0.05),
 }
 NETWORKS = {
-    "cnn": dict(kind="cnn", classes=5, image_size=16, seed=12),
+    "narrow_cnn": dict(kind="cnn", width=12, classes=5, image_size=32, seed=12),
     "narrow_basic": dict(kind="resnet", block="basic", width=8, layers=(2, 2, 1, 1), classes=7,
                          image_size=40, seed=22),
     # Width 6: its channel counts are no multiples of 8, and two copies of it fit a file.
@@ -48,16 +48,21 @@ BOTTLENECK_ADAM_EPS = 1e-5
 
 
 class Cnn(nn.Module):
-    """Pounce's `cnn`: three 3x3 convolutions, each with BatchNorm and ReLU; pool; linear."""
+    """Pounce's `cnn`: four 3x3 convolutions, each with BatchNorm and ReLU; pool; linear.
 
-    def __init__(self, classes):
+    Its width, the channels of the first convolution, is 32.
+    """
+
+    def __init__(self, classes, width):
         super().__init__()
         layers = []
-        for src, dst, stride in ((3, 32, 1), (32, 64, 2), (64, 128, 2)):
+        src = 3
+        for dst, stride in ((width, 1), (2 * width, 2), (4 * width, 2), (8 * width, 2)):
             layers += [nn.Conv2d(src, dst, 3, stride, padding=1, bias=False), nn.BatchNorm2d(dst),
                        nn.ReLU()]
+            src = dst
         self.features = nn.Sequential(*layers)
-        self.fc = nn.Linear(128, classes)
+        self.fc = nn.Linear(src, classes)
 
     def forward(self, x):
         return self.fc(self.features(x).mean(dim=(2, 3)))
@@ -88,7 +93,7 @@ def build_network(spec):
     """
     torch.manual_seed(spec["seed"])
     if spec["kind"] == "cnn":
-        model = Cnn(spec["classes"])
+        model = Cnn(spec["classes"], spec["width"])
     else:
         block = {"basic": BasicBlock, "bottleneck": Bottleneck}[spec["block"]]
         model = NarrowResNet(block, spec["layers"], spec["classes"], spec["width"])
@@ -199,7 +204,7 @@ def cases():
                  "torch": VERSIONS[torch], "torchvision": VERSIONS[torchvision]} | spec
         yield name, about, lambda dtype, spec=spec: first_step(spec, dtype)
         for optimizer, options in OPTIMIZERS.items():
-            if optimizer == "sgd_nesterov" and name != "cnn":
+            if optimizer == "sgd_nesterov" and name != "narrow_cnn":
                 continue
             if "eps" in options and spec.get("block") == "bottleneck":
                 options = options | {"eps": BOTTLENECK_ADAM_EPS}

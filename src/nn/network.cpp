@@ -5,27 +5,13 @@
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "nn/cnn.h"
 #include "nn/resnet.h"
 
 namespace pounce {
 namespace {
 
 constexpr std::string_view kNames[] = {"cnn", "resnet18", "resnet34", "resnet50", "resnet101"};
-
-// For small images: three 3x3 convolutions, each with batch normalisation and ReLU.
-Network build_cnn(Graph& graph, Value images, int64_t classes, bool training) {
-  Layers layers(graph, training);
-  Value x = images;
-  const int64_t channels[] = {32, 64, 128};
-  const int64_t strides[] = {1, 2, 2};
-  for (size_t i = 0; i < 3; ++i) {
-    x = layers.conv(fmt::format("features.{}", 3 * i), x, channels[i],
-                    {.kernel = 3, .stride = strides[i], .padding = 1});
-    x = layers.relu(layers.batch_norm(fmt::format("features.{}", 3 * i + 1), x));
-  }
-  Value logits = layers.linear("fc", layers.global_avg_pool(x), classes);
-  return {logits, layers.take_state()};
-}
 
 }  // namespace
 
@@ -35,7 +21,7 @@ std::span<const std::string_view> network_names() {
 
 Network build_network(std::string_view model, Graph& graph, Value images, int64_t classes,
                       bool training) {
-  if (model == "cnn") return build_cnn(graph, images, classes, training);
+  if (model == "cnn") return build_cnn({}, graph, images, classes, training);
   ResNetSpec spec;
   if (model == "resnet18") {
     spec = {.bottleneck = false, .blocks = {2, 2, 2, 2}};

@@ -158,13 +158,13 @@ TEST(Safetensors, RefusesAHeaderThatClaimsTooMuch) {
 
 TEST(Safetensors, ReadsAFileOfThePythonPackagesForm) {
   Result<std::vector<uint8_t>> bytes =
-      read_file(std::string(POUNCE_SOURCE_DIR) + "/tests/goldens/cnn.safetensors");
+      read_file(std::string(POUNCE_SOURCE_DIR) + "/tests/goldens/narrow_cnn.safetensors");
   ASSERT_TRUE(bytes.has_value());
   TensorFile file = read_safetensors(*bytes);
   const NamedTensor* weight = file.find("param.fc.weight");
   ASSERT_NE(weight, nullptr);
-  EXPECT_EQ(weight->type, (TensorType{DType::F32, {5, 128}}));
-  EXPECT_EQ(file.metadata.at("network"), "cnn");
+  EXPECT_EQ(weight->type, (TensorType{DType::F32, {5, 96}}));
+  EXPECT_EQ(file.metadata.at("network"), "narrow_cnn");
 }
 
 }  // namespace

@@ -89,7 +89,7 @@ INSTANTIATE_TEST_SUITE_P(Torchvision, ResNets,
                          model_name);
 
 TEST(Networks, CnnHasTheDocumentedLayers) {
-  Built built = build("cnn", 10, true, {4, 8, 8, 3});
+  Built built = build("cnn", 10, true, {4, 16, 16, 3});
   std::vector<std::string> lines;
   for (const StateEntry& entry : built.network.state) lines.push_back(line_of(entry));
   const std::vector<std::string> expected = {"features.0.weight [32,3,3,3]",
@@ -110,7 +110,13 @@ TEST(Networks, CnnHasTheDocumentedLayers) {
                                              "features.7.running_mean [128]",
                                              "features.7.running_var [128]",
                                              "features.7.num_batches_tracked []",
-                                             "fc.weight [10,128]",
+                                             "features.9.weight [256,128,3,3]",
+                                             "features.10.weight [256]",
+                                             "features.10.bias [256]",
+                                             "features.10.running_mean [256]",
+                                             "features.10.running_var [256]",
+                                             "features.10.num_batches_tracked []",
+                                             "fc.weight [10,256]",
                                              "fc.bias [10]"};
   EXPECT_EQ(lines, expected);
   EXPECT_EQ(built.graph.shape(built.network.logits), (Shape{4, 10}));

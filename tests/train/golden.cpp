@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "base/file.h"
+#include "nn/cnn.h"
 #include "nn/resnet.h"
 #include "train/model_file.h"
 
@@ -24,8 +25,9 @@ std::vector<double> numbers_of_list(const std::string& text) {
 
 NetworkBuilder network_of(const Golden& golden) {
   if (golden.text("kind") == "cnn") {
-    return [](Graph& graph, Value images, int64_t classes, bool training) {
-      return build_network("cnn", graph, images, classes, training);
+    CnnSpec spec{.width = int64_t(golden.number("width"))};
+    return [spec](Graph& graph, Value images, int64_t classes, bool training) {
+      return build_cnn(spec, graph, images, classes, training);
     };
   }
   ResNetSpec spec{.bottleneck = golden.text("block") == "bottleneck",

@@ -107,7 +107,7 @@ TEST_P(FirstStep, IsTheSamePlannedAndUnplanned) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Golden, FirstStep,
-                         testing::Values(Row{"cnn", "reference"}, Row{"cnn", "cpu"},
+                         testing::Values(Row{"narrow_cnn", "reference"}, Row{"narrow_cnn", "cpu"},
                                          Row{"narrow_basic", "reference"},
                                          Row{"narrow_basic", "cpu"},
                                          Row{"narrow_bottleneck", "reference"},
@@ -151,12 +151,12 @@ TEST_P(TwentySteps, EqualPyTorch) {
 std::vector<Row> trainings() {
   std::vector<Row> rows;
   for (const char* backend : {"reference", "cpu"}) {
-    for (const char* network : {"cnn", "narrow_basic", "narrow_bottleneck"}) {
+    for (const char* network : {"narrow_cnn", "narrow_basic", "narrow_bottleneck"}) {
       for (const char* optimizer : {"sgd", "adam", "adamw"}) {
         rows.push_back({network, backend, optimizer});
       }
     }
-    rows.push_back({"cnn", backend, "sgd_nesterov"});
+    rows.push_back({"narrow_cnn", backend, "sgd_nesterov"});
   }
   return rows;
 }
