@@ -198,6 +198,8 @@ Error current_error() {
 int run_command_line(std::span<const std::string> words, const BeforeWork& before_work) {
   // A reader that goes away must show as a failed write, not end the process.
   signal(SIGPIPE, SIG_IGN);
+  // So must a file that grows beyond the limit of `ulimit -f`.
+  signal(SIGXFSZ, SIG_IGN);
   OutputSettings settings = settings_for_errors(words);
   Output output(settings);
   try {

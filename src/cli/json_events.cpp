@@ -76,9 +76,7 @@ std::string event_json(const Event& event) {
 }
 
 std::string error_json(const Error& error) {
-  Json object = {{"type", "error"}};
-  object.update(error_object(error));
-  return line(object);
+  return error_to_json(error);
 }
 
 std::string note_json(const std::string& message) {

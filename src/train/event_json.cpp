@@ -131,4 +131,12 @@ std::string event_to_json(const Event& event) {
   return std::visit([](const auto& one) { return line(to_json(one)); }, event);
 }
 
+std::string error_to_json(const Error& error) {
+  return line({{"type", "error"},
+               {"kind", error_kind_name(error.kind())},
+               {"message", error.message()},
+               {"context", error.context()},
+               {"hint", error.hint()}});
+}
+
 }  // namespace pounce

@@ -335,8 +335,8 @@ void add_optimizer_options(std::vector<TrainOption>& table) {
                           .value_name = "X",
                           .default_text = "0.001 x sqrt(batch / 64); sgd 0.05 x batch / 64",
                           .help = "learning rate at its peak",
-                          .details = "A given value is never scaled with the batch size. From its "
-                                     "peak the rate follows a cosine to 0."},
+                          .details = "A given value is never scaled with the batch size. How the "
+                                     "rate falls from its peak is for --schedule."},
                          &TrainConfig::learning_rate,
                          {.least = 0, .most = 100, .above_least = true}));
   table.push_back(number({.name = "momentum",

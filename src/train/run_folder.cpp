@@ -166,4 +166,8 @@ void RunFolder::append_event(const Event& event) {
   log_->write_line(event_to_json(event));
 }
 
+void RunFolder::append_error(const Error& error) {
+  log_->write_line(error_to_json(error));
+}
+
 }  // namespace pounce

@@ -39,6 +39,7 @@ class RunFolder {
   // metrics.csv and log.jsonl.
   void append_epoch(const EpochEnd& epoch);
   void append_event(const Event& event);
+  void append_error(const Error& error);
 
  private:
   std::string path_;

@@ -48,6 +48,7 @@ class TrainingRun::Impl {
 
   RunEnd run(std::stop_token stop);
   void dry_run(const std::stop_token& stop);
+  void log(const Error& error);
 
  private:
   Session& session() { return runner_->session(); }
@@ -110,6 +111,16 @@ class TrainingRun::Impl {
 void TrainingRun::Impl::emit(Event event) {
   if (folder_) folder_->append_event(event);
   if (sink_) sink_(event);
+}
+
+// What ended the run. The log may be what failed.
+void TrainingRun::Impl::log(const Error& error) {
+  if (!folder_) return;
+  try {
+    folder_->append_error(error);
+  } catch (const Error&) {
+    return;
+  }
 }
 
 void TrainingRun::Impl::prepare(const std::stop_token& stop) {
@@ -480,7 +491,12 @@ TrainingRun::TrainingRun(TrainConfig config, EventSink sink)
 TrainingRun::~TrainingRun() = default;
 
 RunEnd TrainingRun::run(std::stop_token stop) {
-  return impl_->run(std::move(stop));
+  try {
+    return impl_->run(std::move(stop));
+  } catch (const Error& error) {
+    impl_->log(error);
+    throw;
+  }
 }
 
 void TrainingRun::dry_run(std::stop_token stop) {

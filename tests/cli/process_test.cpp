@@ -245,6 +245,15 @@ TEST_F(SmallDigits, OutputThatCannotBeWritten) {
   EXPECT_FALSE(fs::exists(work_.path("digits/inside")));
 }
 
+TEST_F(SmallDigits, AFileSizeLimitIsAnErrorAndNotAnEnd) {
+  Outcome outcome = run_shell("cd '" + work_.root() +
+                              "' && ulimit -f 64 && \"$POUNCE\" train digits --model cnn "
+                              "--image-size 16 --epochs 1 --out run");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("cannot write run/last.safetensors"));
+  EXPECT_THAT(unfinished_files(), IsEmpty());
+}
+
 TEST_F(SmallDigits, TrainEvaluatePredict) {
   std::string model = train({"--out", "run"});
   EXPECT_EQ(model, "run/best.safetensors");

@@ -289,6 +289,10 @@ TEST_F(TrainingRunTest, DivergenceNamesUpdateAndTensor) {
   wild.warmup_epochs = 0;
   wild.epochs = 50;
   EXPECT_ERROR(train(wild), ErrorKind::Diverged, "at update", "not finite", "--lr");
+  std::ifstream log(work_ / "run/log.jsonl");
+  std::string line, last;
+  while (std::getline(log, line)) last = line;
+  EXPECT_THAT(last, HasSubstr("\"type\":\"error\",\"kind\":\"diverged\""));
 }
 
 TEST_F(TrainingRunTest, ATestSplitIsEvaluatedOnceWithTheBestModel) {
