@@ -147,6 +147,15 @@ void make_directories(const std::string& path) {
   if (!is_directory(path)) fail_create(path, error_number);
 }
 
+void check_directories(const std::string& path) {
+  if (path.empty() || is_directory(path)) return;
+  std::string parent = parent_path(path);
+  if (parent != path && !is_directory(parent)) check_directories(parent);
+  if (path_exists(path)) fail_create(path, ENOTDIR);
+  // The first part that is missing decides; those below it would be new.
+  if (is_directory(parent) && ::access(parent.c_str(), W_OK | X_OK) != 0) fail_create(path, errno);
+}
+
 bool make_new_directory(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return true;
   if (errno == EEXIST) return false;

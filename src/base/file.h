@@ -133,6 +133,8 @@ bool is_regular_file(const std::string& path);
 
 // With parents; fine when it exists. Throws Io.
 void make_directories(const std::string& path);
+// Throws what make_directories would, as far as rights and names tell beforehand; makes nothing.
+void check_directories(const std::string& path);
 // One folder whose parent exists; false when something of that name exists already. Throws Io.
 bool make_new_directory(const std::string& path);
 // Fine when nothing is there. Throws Io.

@@ -177,9 +177,10 @@ void TerminalView::show(const RunBegin& event) {
   output_.message(model_line(event));
   output_.message(settings_line(event.config));
   if (!options_.verbose) return;
-  output_.message(fmt::format("{} parameters, {} updates, results in {}",
-                              group_digits(event.parameters), group_digits(event.updates),
-                              event.run_folder));
+  std::string text = fmt::format("{} parameters, {} updates", group_digits(event.parameters),
+                                 group_digits(event.updates));
+  if (!event.run_folder.empty()) text += ", results in " + event.run_folder;
+  output_.message(text);
 }
 
 void TerminalView::show(const StepProgress& event) {

@@ -33,7 +33,7 @@ int run_train(Session& session) {
   });
   if (session.settings.dry_run) {
     training.dry_run(session.stop.token());
-    output.message("dry run: nothing was trained and nothing was written");
+    if (!settings.quiet) output.message("dry run: nothing was trained and nothing was written");
     return 0;
   }
   RunEnd end = training.run(session.stop.token());

@@ -15,6 +15,7 @@ constexpr int64_t kManyImages = 20'000;   // from here on random weights do well
 constexpr int64_t kFewImages = 200;       // of training
 constexpr int64_t kFewOfAClass = 20;      // training images
 constexpr int64_t kFewValImages = 100;    // one image is worth a point of accuracy or more
+constexpr double kMoreValidation = 0.3;   // share to propose where few are held back
 constexpr int64_t kImbalance = 10;        // largest class over smallest
 constexpr double kShortRun = 60;          // seconds
 constexpr double kLongRun = 600;          // seconds
@@ -64,7 +65,9 @@ std::string small_validation_note(const ImageFolder& data) {
       "{} for validation: one image is worth {:.1f} points of accuracy, "
       "so small differences mean little",
       images(total), 100.0 / double(total));
-  if (data.split_by_rule) text += "; --val-fraction 0.3 holds more back";
+  if (data.split_by_rule && data.val_fraction < kMoreValidation) {
+    text += fmt::format("; --val-fraction {} holds more back", kMoreValidation);
+  }
   return text;
 }
 
@@ -94,7 +97,8 @@ std::string other_side(const std::string& name) {
   std::vector<std::string> words = words_of(name);
   for (std::string& word : words) {
     for (auto [left, right] : kSideWords) {
-      if (word == left) {
+      // A class l alone is a letter.
+      if (word == left && (words.size() > 1 || left.size() > 1)) {
         word = right;
         return fmt::format("{}", fmt::join(words, "_"));
       }
@@ -125,14 +129,21 @@ std::string mirrored_names_warning(const TrainConfig& config,
   return "";
 }
 
-// Every class is one character, or a digit's English name.
+// Digits, and letters of scripts whose single letters are no words: Latin, Greek, Cyrillic, kana.
+bool is_sign(const std::string& name) {
+  size_t at = 0;
+  char32_t c = name.empty() ? 0 : next_code_point(name, at);
+  if (at != name.size()) return false;
+  auto within = [c](char32_t first, char32_t last) { return c >= first && c <= last; };
+  return within('0', '9') || within('A', 'Z') || within('a', 'z') || within(0xC0, 0x24F) ||
+         within(0x370, 0x52F) || within(0x3041, 0x30FF) || within(0xFF10, 0xFF5A);
+}
+
 bool are_signs(const std::vector<std::string>& classes) {
   const std::set<std::string> digits = {"zero", "one", "two",   "three", "four",
                                         "five", "six", "seven", "eight", "nine"};
   return std::all_of(classes.begin(), classes.end(), [&](const std::string& name) {
-    size_t at = 0;
-    if (!name.empty()) next_code_point(name, at);
-    return at == name.size() || digits.contains(to_lower_ascii(name));
+    return is_sign(name) || digits.contains(to_lower_ascii(name));
   });
 }
 
@@ -180,7 +191,7 @@ std::string time_estimate(const MeasuredSpeed& speed) {
                                  speed.images_per_second, speed.images_per_second < 10 ? 1 : 0);
   bool computes = speed.is_cpu && speed.data_wait_fraction < 0.5;
   if (!computes || seconds < kLongRun) return text;
-  constexpr int kSizes[] = {160, 128, 96, 64};
+  constexpr int kSizes[] = {160, 128, 96};  // from 64 on the default model is another
   for (int size : kSizes) {
     double share = double(size) / speed.image_size;
     if (share > 0.75) continue;

@@ -31,7 +31,7 @@ struct MeasuredSpeed {
   bool is_cpu = false;
 };
 
-// "about 24 min left at 45 img/s; --image-size 160 would bring it to about 12 min". Empty for runs
+// "about 24 min left at 45 img/s; --image-size 160 would need about 12 min". Empty for runs
 // of less than a minute.
 std::string time_estimate(const MeasuredSpeed& speed);
 

@@ -44,13 +44,14 @@ std::string data_folder(const EvalConfig& config) {
 // Counts one image after the other into an EvalResult.
 class ResultBuilder {
  public:
-  explicit ResultBuilder(const std::vector<std::string>& classes) {
+  explicit ResultBuilder(const std::vector<std::string>& classes) : confusion_(classes.size()) {
     result_.confusion.assign(classes.size(), std::vector<int64_t>(classes.size()));
     for (const std::string& name : classes) result_.per_class.push_back({name, 0, 0});
   }
   void add(int label, std::span<const float> logits) {
     tally_.add(cross_entropy(logits, label), target_rank(logits, label));
     size_t predicted = size_t(argmax(logits));
+    confusion_.add(label, int(predicted));
     ++result_.confusion[size_t(label)][predicted];
     ++result_.per_class[size_t(label)].images;
     result_.per_class[size_t(label)].correct += predicted == size_t(label);
@@ -60,14 +61,7 @@ class ResultBuilder {
     result_.accuracy = tally_.accuracy();
     result_.top5_accuracy = tally_.top5_accuracy();
     result_.loss = tally_.loss();
-    double sum = 0;
-    int64_t present = 0;
-    for (const ClassResult& row : result_.per_class) {
-      if (row.images == 0) continue;
-      sum += double(row.correct) / double(row.images);
-      ++present;
-    }
-    if (present > 0) result_.balanced_accuracy = sum / double(present);
+    result_.balanced_accuracy = confusion_.balanced_accuracy();
     return result_;
   }
   EvalResult& result() { return result_; }
@@ -75,6 +69,7 @@ class ResultBuilder {
  private:
   EvalResult result_;
   Tally tally_;
+  Confusion confusion_;
 };
 
 SkippedFileInfo to_info(const SkippedFile& file) {
@@ -113,6 +108,9 @@ EvalResult evaluate(const EvalConfig& config,
     size_t classes = model.info().classes.size();
     for (size_t i = 0; i < size_t(batch.size()); ++i) {
       std::span<const float> row = logits.subspan(i * classes, classes);
+      if (!all_finite(row)) {
+        throw no_finite_logits().add_context("at " + set.samples[batch.indices[i]].path);
+      }
       builder.add(batch.labels[i], row);
       if (on_image) {
         on_image({set.samples[batch.indices[i]].path, batch.labels[i], {row.begin(), row.end()}});

@@ -28,4 +28,9 @@ InferenceModel::InferenceModel(const std::string& path, int batch, const std::st
   import_model(file, network_state(spec_), *session_);
 }
 
+Error no_finite_logits() {
+  return Error(ErrorKind::BadData, "the model computes no finite logits for this image",
+               "its training diverged or its file was altered: pounce inspect MODEL");
+}
+
 }  // namespace pounce

@@ -6,6 +6,7 @@
 #include "backend/communicator.h"
 #include "data/transform.h"
 #include "engine/session.h"
+#include "pounce/error.h"
 #include "train/device.h"
 #include "train/model_file.h"
 #include "train/step.h"
@@ -29,6 +30,9 @@ class InferenceModel {
   SingleProcess communicator_;
   std::unique_ptr<Session> session_;
 };
+
+// What to say of an image for which a model's numbers overflow or are no numbers.
+Error no_finite_logits();
 
 // The step's description for a model of network_names().
 StepSpec make_step_spec(const ModelInfo& info);

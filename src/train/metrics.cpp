@@ -29,6 +29,11 @@ double Confusion::balanced_accuracy() const {
   return present == 0 ? 0 : sum / double(present);
 }
 
+bool all_finite(std::span<const float> logits) {
+  return std::all_of(logits.begin(), logits.end(),
+                     [](float logit) { return std::isfinite(logit); });
+}
+
 std::vector<double> softmax(std::span<const float> logits) {
   double highest = *std::max_element(logits.begin(), logits.end());
   std::vector<double> probabilities;

@@ -42,6 +42,8 @@ class Confusion {
   std::map<std::pair<int, int>, int64_t> pairs_;
 };
 
+// False where a logit is NaN or infinite: such an image has no class.
+bool all_finite(std::span<const float> logits);
 // -log softmax(logits)[label], in double.
 double cross_entropy(std::span<const float> logits, int label);
 // Classes that score above `label` (ties: the lower index first): 0 means correct.

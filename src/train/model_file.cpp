@@ -230,4 +230,16 @@ void import_model(const ModelFile& file, const std::vector<StateEntry>& state, S
   }
 }
 
+const NamedTensor* find_non_finite(const TensorFile& file) {
+  for (const NamedTensor& tensor : file.tensors) {
+    if (tensor.type.dtype != DType::F32) continue;
+    for (size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
+      float value;
+      std::memcpy(&value, &tensor.bytes[at], sizeof value);
+      if (!std::isfinite(value)) return &tensor;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace pounce

@@ -51,6 +51,9 @@ std::optional<ModelInfo> read_description(const TensorFile& file);
 void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session,
                   bool averages = false);
 
+// The first F32 tensor that holds NaN or an infinity; null where there is none.
+const NamedTensor* find_non_finite(const TensorFile& file);
+
 // K,C,R,S to K,R,S,C and back, for 4-axis tensors of F32.
 std::vector<float> krsc_from_kcrs(const std::vector<float>& values, const Shape& krsc);
 std::vector<float> kcrs_from_krsc(const std::vector<float>& values, const Shape& krsc);

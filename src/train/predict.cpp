@@ -28,6 +28,10 @@ Prediction make_prediction(std::string path, std::span<const float> logits,
                            const std::vector<std::string>& classes, int top) {
   Prediction prediction;
   prediction.path = std::move(path);
+  if (!all_finite(logits)) {
+    prediction.error = no_finite_logits();
+    return prediction;
+  }
   prediction.logits.assign(logits.begin(), logits.end());
   std::vector<double> probabilities = softmax(logits);
   prediction.label = argmax(logits);

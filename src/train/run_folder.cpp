@@ -13,12 +13,15 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kMaxRuns = 1'000'000;
 
+// `pounce train .` puts its runs beside the photos, not among them.
+std::string folder_of_runs(const std::string& data) {
+  return is_inside(".", data) ? join_path(parent_path(canonical_path(data)), "runs") : "runs";
+}
+
 std::string make_numbered_folder(const std::string& data) {
-  std::string canonical = canonical_path(data);
-  // `pounce train .` puts its runs beside the photos, not among them.
-  std::string parent = is_inside(".", data) ? join_path(parent_path(canonical), "runs") : "runs";
+  std::string parent = folder_of_runs(data);
   make_directories(parent);
-  std::string name(base_name(canonical));
+  std::string name(base_name(canonical_path(data)));
   if (name.empty() || name == "/") name = "run";
   for (int number = 1; number < kMaxRuns; ++number) {
     std::string path = join_path(parent, fmt::format("{}-{}", name, number));
@@ -33,7 +36,10 @@ void check_given_folder(const std::string& out, const std::string& data) {
     fail_with_hint(ErrorKind::Config, "give --out a folder outside the images",
                    "the run folder {} lies inside the data folder {}", out, data);
   }
-  if (is_missing(out)) return;
+  if (is_missing(out)) {
+    check_directories(out);
+    return;
+  }
   Result<std::vector<DirectoryEntry>> entries = list_directory(out);
   if (!entries || !entries->empty()) {
     fail_with_hint(ErrorKind::Config, "give --out a name that is free; runs are never overwritten",
@@ -104,7 +110,11 @@ RunFolder::RunFolder(const TrainConfig& config)
 }
 
 void RunFolder::check(const TrainConfig& config) {
-  if (!config.out.empty()) check_given_folder(config.out, config.data);
+  if (config.out.empty()) {
+    check_directories(join_path(folder_of_runs(config.data), "run"));
+  } else {
+    check_given_folder(config.out, config.data);
+  }
 }
 
 void RunFolder::write_config(const TrainConfig& config) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <new>
 #include <set>
 #include <utility>
 
@@ -46,9 +47,11 @@ class TrainingRun::Impl {
     check_config(config_);
   }
 
-  RunEnd run(std::stop_token stop);
+  // Throws InvalidArgument the second time, Config where the run folder cannot be made.
+  void begin_once();
+  RunEnd run(const std::stop_token& stop);
   void dry_run(const std::stop_token& stop);
-  void log(const Error& error);
+  void log(const Error& error) noexcept;
 
  private:
   Session& session() { return runner_->session(); }
@@ -65,6 +68,7 @@ class TrainingRun::Impl {
   void estimate_time();
   void report(const std::string& program);
   void check_stop_flag(const Batch& batch);
+  [[noreturn]] void fail_diverged(int64_t update, const std::string& where) const;
   void note_holes(const Batch& batch);
   Validation validate(BatchLoader& loader, int epoch, const std::stop_token& stop);
   void end_epoch(int epoch, const Validation* validation);
@@ -74,6 +78,7 @@ class TrainingRun::Impl {
   RunEnd finish(bool interrupted, const std::stop_token& stop);
   double test_with_best(const std::stop_token& stop);
 
+  bool has_begun_ = false;
   TrainConfig config_;
   EventSink sink_;
   ImageFolder dataset_;
@@ -114,11 +119,11 @@ void TrainingRun::Impl::emit(Event event) {
 }
 
 // What ended the run. The log may be what failed.
-void TrainingRun::Impl::log(const Error& error) {
+void TrainingRun::Impl::log(const Error& error) noexcept {
   if (!folder_) return;
   try {
     folder_->append_error(error);
-  } catch (const Error&) {
+  } catch (...) {
     return;
   }
 }
@@ -219,8 +224,13 @@ void TrainingRun::Impl::announce() {
   for (const std::string& program : session().program_names()) report(program);
 }
 
-RunEnd TrainingRun::Impl::run(std::stop_token stop) {
-  if (runner_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
+void TrainingRun::Impl::begin_once() {
+  if (has_begun_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
+  has_begun_ = true;
+  RunFolder::check(config_);
+}
+
+RunEnd TrainingRun::Impl::run(const std::stop_token& stop) {
   run_start_ = monotonic_seconds();
   prepare(stop);
   open_folder();
@@ -244,9 +254,8 @@ RunEnd TrainingRun::Impl::run(std::stop_token stop) {
 }
 
 void TrainingRun::Impl::dry_run(const std::stop_token& stop) {
-  if (runner_) fail(ErrorKind::InvalidArgument, "a TrainingRun runs once; make another one");
+  begin_once();
   prepare(stop);
-  RunFolder::check(config_);
   announce();
 }
 
@@ -279,10 +288,11 @@ bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
       return true;
     }
     note_holes(*batch);
+    int64_t before = update_;
     if (batch->size() > 0) train_batch(*batch);
     train_seconds_ = monotonic_seconds() - start;
+    if (update_ > before) estimate_time();
     report_progress(epoch, false, tally_, total);
-    estimate_time();
     train_loader_->recycle(std::move(*batch));
   }
   return false;
@@ -313,7 +323,7 @@ void TrainingRun::Impl::estimate_time() {
       {.images_per_second = double(trained_images_ - warm_.images) / (seconds - warm_.seconds),
        .data_wait_fraction = train_loader_->wait_seconds() / train_seconds_,
        .train_images = train * *config_.epochs - trained_images_,
-       .val_images = val * *config_.epochs,
+       .val_images = val * *config_.epochs - (images_seen_ - trained_images_),
        .image_size = *config_.image_size,
        .is_cpu = runner_->device().is_cpu()});
   if (!text.empty()) emit(NoteIssued{text});
@@ -347,11 +357,15 @@ void TrainingRun::Impl::check_stop_flag(const Batch& batch) {
   if (!found) return;
   std::string where = found->tensor;
   if (found->row) where += " of " + dataset_.train[batch.indices.at(*found->row)].path;
+  fail_diverged(update_ + 1, where);
+}
+
+void TrainingRun::Impl::fail_diverged(int64_t update, const std::string& where) const {
   fail_with_hint(ErrorKind::Diverged,
                  fmt::format("use a lower --lr (it was {}) or more --warmup-epochs; the model of "
                              "the last complete epoch is kept",
                              *config_.learning_rate),
-                 "training diverged at update {}: a number that is not finite in {}", update_ + 1,
+                 "training diverged at update {}: a number that is not finite in {}", update,
                  where);
 }
 
@@ -376,7 +390,11 @@ Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
         note_holes(batch);
         size_t classes = size_t(spec_.classes);
         for (size_t i = 0; i < size_t(batch.size()); ++i) {
-          validation.add(batch.indices[i], batch.labels[i], logits.subspan(i * classes, classes));
+          std::span<const float> row = logits.subspan(i * classes, classes);
+          if (!all_finite(row)) {
+            fail_diverged(update_, "logits of " + loader.samples()[batch.indices[i]].path);
+          }
+          validation.add(batch.indices[i], batch.labels[i], row);
         }
         images_seen_ += batch.size();
         report_progress(epoch, true, validation.tally(), total);
@@ -439,6 +457,10 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
 
 void TrainingRun::Impl::save(bool is_best) {
   ModelFile model = export_model(info_, runner_->state(), session());
+  // Without validation images nothing else has looked at what the last update left.
+  if (const NamedTensor* damaged = find_non_finite(model.tensors)) {
+    fail_diverged(update_, damaged->name);
+  }
   save_model(folder_->last_model(), model);
   emit(CheckpointSaved{folder_->last_model()});
   if (!is_best) return;
@@ -491,10 +513,17 @@ TrainingRun::TrainingRun(TrainConfig config, EventSink sink)
 TrainingRun::~TrainingRun() = default;
 
 RunEnd TrainingRun::run(std::stop_token stop) {
+  impl_->begin_once();
   try {
-    return impl_->run(std::move(stop));
+    return impl_->run(stop);
   } catch (const Error& error) {
     impl_->log(error);
+    throw;
+  } catch (const std::bad_alloc&) {
+    impl_->log(Error(ErrorKind::OutOfMemory, "the machine has no memory left"));
+    throw;
+  } catch (const std::exception& error) {
+    impl_->log(Error(ErrorKind::Internal, error.what()));
     throw;
   }
 }

@@ -415,6 +415,7 @@ TEST_F(SmallDigits, ASignalAtAnyMomentLosesNothing) {
     fs::create_directory_symlink(work_.path("digits"), work_.path("split/") + part);
   }
   constexpr int kMoments = 16;
+  int interrupted = 0;
   for (int moment = 0; moment < kMoments; ++moment) {
     SCOPED_TRACE(moment);
     std::string out = "run" + std::to_string(moment);
@@ -425,6 +426,7 @@ TEST_F(SmallDigits, ASignalAtAnyMomentLosesNothing) {
     process.send(SIGINT);
     Outcome outcome = process.finish();
     bool ended_before_it_listened = outcome.exit_code == -SIGINT;
+    interrupted += outcome.exit_code == 130;
     EXPECT_TRUE(outcome.exit_code == 0 || outcome.exit_code == 130 || ended_before_it_listened)
         << outcome.exit_code << outcome.err;
     EXPECT_FALSE(ended_before_it_listened && fs::exists(work_.path(out)));
@@ -433,6 +435,8 @@ TEST_F(SmallDigits, ASignalAtAnyMomentLosesNothing) {
     }
     EXPECT_THAT(unfinished_files(), IsEmpty());
   }
+  // The later ones of the long runs cannot have ended by themselves.
+  EXPECT_GE(interrupted, 3);
 }
 
 TEST_F(SmallDigits, ADryRunSaysAllAndWritesNothing) {
@@ -449,6 +453,20 @@ TEST_F(SmallDigits, ADryRunSaysAllAndWritesNothing) {
   outcome = run({"train", "digits", "--dry-run", "--out", "taken"});
   EXPECT_EQ(outcome.exit_code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("exists already"));
+
+  write_file(work_.path("file"), "in the way");
+  outcome = run({"train", "digits", "--dry-run", "--out", "file/run"});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("cannot create the folder file"));
+  EXPECT_EQ(run({"train", "digits", "--dry-run", "-q"}).err, "");
+}
+
+// Before the scan: a run of minutes must not end where it should have begun.
+TEST_F(SmallDigits, ATakenRunFolderIsRefusedFirst) {
+  fs::create_directories(work_.path("taken/x"));
+  Outcome outcome = run({"train", "no-such-folder", "--out", "taken"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("taken exists already"));
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct ClassImages {
 ImageFolder folder_of(const std::vector<ClassImages>& classes) {
   ImageFolder folder;
   folder.split_by_rule = true;
+  folder.val_fraction = 0.2;
   for (const ClassImages& one : classes) {
     folder.classes.push_back(one.name);
     folder.class_counts.push_back({.train = one.train, .val = one.val});
@@ -67,6 +68,10 @@ TEST(Advice, SmallSetsAreNamed) {
                                 HasSubstr("6 of the smallest class (dog)")),
                           AllOf(HasSubstr("4 images for validation"), HasSubstr("25.0 points"),
                                 HasSubstr("--val-fraction 0.3"))));
+  ImageFolder half = folder_of({{"cat", 500, 10}, {"dog", 500, 10}});
+  half.val_fraction = 0.5;
+  EXPECT_THAT(advise(plain_config(), half).notes,
+              ElementsAre(AllOf(HasSubstr("20 images"), testing::Not(HasSubstr("--val")))));
   // A validation folder has no fraction.
   ImageFolder split = folder_of({{"cat", 500, 10}, {"dog", 500, 10}});
   split.split_by_rule = false;
@@ -111,6 +116,7 @@ TEST(Advice, NamesThatDifferBySideWarn) {
   EXPECT_FALSE(warns({"left_eye", "right_ear"}));
   EXPECT_FALSE(warns({"bright", "light"}));
   EXPECT_FALSE(warns({"cat", "dog"}));
+  EXPECT_FALSE(warns({"k", "l", "q", "r"}));  // letters
 }
 
 TEST(Advice, SidesDoNotMatterUnmirrored) {
@@ -130,6 +136,7 @@ TEST(Advice, DigitsAndLettersAreNoted) {
   EXPECT_THAT(notes("One", "two"), ElementsAre(HasSubstr("use --hflip 0")));
   EXPECT_THAT(notes("3", "12"), IsEmpty());
   EXPECT_THAT(notes("a", "cat"), IsEmpty());
+  EXPECT_THAT(notes("猫", "狗"), IsEmpty());  // words
 }
 
 TEST(TimeEstimate, SaysWhatASmallerImageWouldBring) {
@@ -137,6 +144,15 @@ TEST(TimeEstimate, SaysWhatASmallerImageWouldBring) {
       .images_per_second = 10, .train_images = 24000, .image_size = 224, .is_cpu = true};
   EXPECT_EQ(time_estimate(speed),
             "about 40 min left at 10 img/s; --image-size 160 would need about 20 min");
+  speed.val_images = 24000;  // an image costs less than half without its backward pass
+  EXPECT_EQ(time_estimate(speed),
+            "about 54 min left at 10 img/s; --image-size 160 would need about 28 min");
+  speed.val_images = 0;
+  speed.image_size = 128;
+  EXPECT_EQ(time_estimate(speed),
+            "about 40 min left at 10 img/s; --image-size 96 would need about 23 min");
+  speed.image_size = 96;  // 64 would mean another model
+  EXPECT_EQ(time_estimate(speed), "about 40 min left at 10 img/s");
   speed.is_cpu = false;
   EXPECT_EQ(time_estimate(speed), "about 40 min left at 10 img/s");
   speed.is_cpu = true;

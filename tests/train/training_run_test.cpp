@@ -1,5 +1,8 @@
 // Whole trainings on small folders: what a run promises its user.
+#include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,6 +12,7 @@
 #include "pounce/options.h"
 #include "pounce/predict.h"
 #include "pounce/train.h"
+#include "train/model_file.h"
 #include "train/run.h"
 
 namespace pounce {
@@ -279,7 +283,17 @@ TEST_F(TrainingRunTest, RunsOnce) {
   once.epochs = 1;
   TrainingRun training(once);
   training.run();
+  std::vector<uint8_t> log = file_bytes(work_ / "run/log.jsonl");
   EXPECT_ERROR(training.run(), ErrorKind::InvalidArgument, "runs once");
+  EXPECT_ERROR(training.dry_run(), ErrorKind::InvalidArgument, "runs once");
+  EXPECT_EQ(file_bytes(work_ / "run/log.jsonl"), log);
+
+  TrainConfig missing = once;
+  missing.data = work_ / "missing";
+  missing.out = work_ / "other";
+  TrainingRun failed(missing);
+  EXPECT_ERROR(failed.run(), ErrorKind::Config, "does not exist");
+  EXPECT_ERROR(failed.run(), ErrorKind::InvalidArgument, "runs once");
 }
 
 TEST_F(TrainingRunTest, DivergenceNamesUpdateAndTensor) {
@@ -293,6 +307,46 @@ TEST_F(TrainingRunTest, DivergenceNamesUpdateAndTensor) {
   std::string line, last;
   while (std::getline(log, line)) last = line;
   EXPECT_THAT(last, HasSubstr("\"type\":\"error\",\"kind\":\"diverged\""));
+}
+
+// No step follows that would notice what the last update did.
+TEST_F(TrainingRunTest, ALastUpdateThatDivergesIsNoModel) {
+  TrainConfig wild = config("run");
+  wild.model = "resnet50";
+  wild.image_size = 8;
+  wild.optimizer = OptimizerKind::Sgd;
+  wild.learning_rate = 100;
+  wild.momentum = 0;
+  wild.schedule = ScheduleKind::Constant;
+  wild.warmup_epochs = 0;
+  wild.epochs = 1;
+  wild.batch_size = 1000;
+  EXPECT_ERROR(train(wild), ErrorKind::Diverged, "at update 1", "not finite");
+  EXPECT_FALSE(std::filesystem::exists(work_ / "run/best.safetensors"));
+}
+
+TEST_F(TrainingRunTest, AModelWithoutFiniteLogitsIsAnErrorAndNoMetric) {
+  TrainConfig one = config("run");
+  one.epochs = 1;
+  std::string path = train(one).end.model;
+  ModelFile file = load_model(path);
+  EXPECT_EQ(find_non_finite(file.tensors), nullptr);
+  for (NamedTensor& tensor : file.tensors.tensors) {
+    if (tensor.name != "fc.weight") continue;
+    float nan = std::numeric_limits<float>::quiet_NaN();
+    std::memcpy(tensor.bytes.data(), &nan, sizeof nan);
+  }
+  ASSERT_NE(find_non_finite(file.tensors), nullptr);
+  EXPECT_EQ(find_non_finite(file.tensors)->name, "fc.weight");
+  save_model(path, file);
+  EvalConfig eval;
+  eval.model = work_ / "run";
+  EXPECT_ERROR(evaluate(eval), ErrorKind::BadData, "no finite logits", ".png");
+  Predictor predictor(path);
+  predictor.predict({work_ / "digits/0/0000.png"}, [](const Prediction& prediction) {
+    ASSERT_TRUE(prediction.error.has_value());
+    EXPECT_THAT(prediction.error->message(), HasSubstr("no finite logits"));
+  });
 }
 
 TEST_F(TrainingRunTest, ATestSplitIsEvaluatedOnceWithTheBestModel) {
