@@ -32,7 +32,11 @@ struct TrainConfig {
   std::string data;                  // folder of images
   std::string out;                   // run folder; empty: runs/<folder>-N; must not exist
   std::optional<std::string> model;  // cnn, resnet18, resnet34, resnet50, resnet101
-  std::optional<int> image_size;     // pixels, square
+  // Start weights: a safetensors file in torchvision's names, a Pounce model or a run folder;
+  // empty: random ones. The optimizer's and the epochs' defaults depend on it.
+  std::string init;
+  std::string init_checksum;  // of that file; another file is refused. Empty: the run fills it in
+  std::optional<int> image_size;  // pixels, square
   std::optional<int> epochs;
   std::optional<int> batch_size;
   OptimizerKind optimizer = OptimizerKind::AdamW;
@@ -86,6 +90,19 @@ struct RunBegin {
   int64_t updates = 0;         // optimizer updates of the whole run
   int64_t memory_bytes = 0;    // planned: weights, optimizer, activations, staging
   TrainConfig config;          // complete: every optional has its value
+};
+
+// After RunBegin where --init gave start weights: what became of every entry of the network and of
+// the file. Counters (num_batches_tracked) start at zero and are not listed.
+struct WeightsLoaded {
+  std::string path;
+  std::string prefix;  // stripped from the file's names, such as "module."; empty: none
+  std::string head;    // "head replaced (1,000 classes in the file, 2 here)"
+  std::vector<std::string> loaded;       // entries of the network, the head's where it is kept
+  std::vector<std::string> replaced;     // the head's, which start fresh
+  std::vector<std::string> missing;      // start fresh
+  std::vector<std::string> wrong_shape;  // start fresh; "bn1.bias is f32[32], expected f32[64]"
+  std::vector<std::string> unknown;      // of the file; not used
 };
 
 // After every update, for progress displays; cheap and frequent.
@@ -160,8 +177,8 @@ struct RunEnd {
   double start_seconds = 0;  // process start to the first step launched
 };
 
-using Event = std::variant<RunBegin, StepProgress, EpochEnd, CheckpointSaved, WarningIssued,
-                           NoteIssued, ProgramBuilt, RunEnd>;
+using Event = std::variant<RunBegin, WeightsLoaded, StepProgress, EpochEnd, CheckpointSaved,
+                           WarningIssued, NoteIssued, ProgramBuilt, RunEnd>;
 // Called from the thread that runs the training. An exception thrown by it ends the run.
 using EventSink = std::function<void(const Event&)>;
 

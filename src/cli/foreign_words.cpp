@@ -48,7 +48,9 @@ constexpr Translation kFlagTranslations[] = {
     {"resume", "", "this build starts anew: pounce train --config RUN/config.toml repeats a run"},
     {"resume-from", "",
      "this build starts anew: pounce train --config RUN/config.toml repeats a run"},
-    {"pretrained", "", "this build starts from random weights; leave the flag out"},
+    {"pretrained", "", "give a file of weights: --init FILE.safetensors (docs/pretrained.md)"},
+    {"weights", "init", ""},
+    {"finetune", "init", ""},
 };
 
 constexpr Translation kCommandTranslations[] = {

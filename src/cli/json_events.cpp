@@ -167,6 +167,8 @@ std::span<const JsonEventKeys> json_event_keys() {
        {"device", "model", "parameters", "classes", "class_images", "train_images", "val_images",
         "test_images", "val_is_split_off", "skipped", "is_imbalanced", "updates", "memory",
         "run_folder", "config"}},
+      {"init",
+       {"path", "prefix", "head", "loaded", "replaced", "missing", "wrong_shape", "unknown"}},
       {"epoch",
        {"epoch",
         "epochs",

@@ -76,10 +76,12 @@ std::string split_line(const RunBegin& run) {
 }
 
 std::string model_line(const RunBegin& run) {
-  return fmt::format("{}, {} px, random weights, {}, memory {} planned", run.model,
-                     run.config.image_size.value_or(0),
-                     count_of(run.config.epochs.value_or(0), "epoch", "epochs"),
-                     human_bytes(run.memory_bytes));
+  std::string weights = run.config.init.empty()
+                            ? "random weights"
+                            : fmt::format("weights from {}", base_name(run.config.init));
+  return fmt::format(
+      "{}, {} px, {}, {}, memory {} planned", run.model, run.config.image_size.value_or(0), weights,
+      count_of(run.config.epochs.value_or(0), "epoch", "epochs"), human_bytes(run.memory_bytes));
 }
 
 std::string value_of(const TrainConfig& config, std::string_view name) {
@@ -107,6 +109,26 @@ std::string settings_line(const TrainConfig& config) {
     text += fmt::format(", label smoothing {}", config.label_smoothing);
   }
   return text + fmt::format(", seed {}", config.seed);
+}
+
+// What became of the start weights, in one line.
+std::string weights_line(const WeightsLoaded& weights) {
+  constexpr size_t kNamed = 3;
+  std::string text = fmt::format("{}: {} loaded", base_name(weights.path),
+                                 count_of(int64_t(weights.loaded.size()), "entry", "entries"));
+  if (!weights.prefix.empty()) {
+    text += fmt::format(", \"{}\" stripped from their names", weights.prefix);
+  }
+  text += "; " + weights.head;
+  auto add = [&](const char* what, const std::vector<std::string>& names) {
+    if (names.empty()) return;
+    text += fmt::format("; {} {} ({})", group_digits(int64_t(names.size())), what,
+                        list_some(names, kNamed));
+  };
+  add("missing, left random", weights.missing);
+  add("of a wrong shape, left random", weights.wrong_shape);
+  add("unknown, not used", weights.unknown);
+  return text;
 }
 
 std::string bar(double fraction, int width) {
@@ -181,6 +203,24 @@ void TerminalView::show(const RunBegin& event) {
                                  group_digits(event.updates));
   if (!event.run_folder.empty()) text += ", results in " + event.run_folder;
   output_.message(text);
+}
+
+void TerminalView::show(const WeightsLoaded& event) {
+  bool is_partial = !event.missing.empty() || !event.wrong_shape.empty();
+  output_.message(fmt::format(
+      "{} {}",
+      is_partial ? output_.paint(Style::Warning, "warning:") : output_.paint(Style::Note, "note:"),
+      weights_line(event)));
+  if (!options_.verbose) return;
+  const std::pair<const char*, const std::vector<std::string>&> lists[] = {
+      {"loaded", event.loaded},
+      {"replaced", event.replaced},
+      {"missing", event.missing},
+      {"wrong shape", event.wrong_shape},
+      {"unknown", event.unknown}};
+  for (const auto& [what, names] : lists) {
+    for (const std::string& name : names) output_.message(fmt::format("  {}: {}", what, name));
+  }
 }
 
 void TerminalView::show(const StepProgress& event) {

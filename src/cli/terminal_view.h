@@ -25,6 +25,7 @@ class TerminalView {
 
  private:
   void show(const RunBegin& event);
+  void show(const WeightsLoaded& event);
   void show(const StepProgress& event);
   void show(const EpochEnd& event);
   void show(const CheckpointSaved& event);

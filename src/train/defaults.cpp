@@ -18,6 +18,11 @@ constexpr int kMinBatch = 8;
 constexpr int kDefaultEpochs = 30;
 constexpr int kMaxDefaultEpochs = 200;
 constexpr int64_t kMinUpdates = 1000;
+// From start weights (--init) less is to be learned, and large steps would destroy what is known.
+constexpr int kDefaultInitEpochs = 15;
+constexpr int kMaxDefaultInitEpochs = 60;
+constexpr int64_t kMinInitUpdates = 300;
+constexpr double kInitRateShare = 0.3;
 
 int default_image_size(const ImageFolder& dataset) {
   std::vector<int32_t> sides;
@@ -36,14 +41,17 @@ int default_batch_size(int64_t images) {
   return batch;
 }
 
-int default_epochs(int64_t updates_each) {
-  int64_t needed = (kMinUpdates + updates_each - 1) / std::max<int64_t>(1, updates_each);
-  return int(std::clamp<int64_t>(needed, kDefaultEpochs, kMaxDefaultEpochs));
+int default_epochs(int64_t updates_each, bool has_init) {
+  int64_t updates = has_init ? kMinInitUpdates : kMinUpdates;
+  int64_t needed = (updates + updates_each - 1) / std::max<int64_t>(1, updates_each);
+  return has_init ? int(std::clamp<int64_t>(needed, kDefaultInitEpochs, kMaxDefaultInitEpochs))
+                  : int(std::clamp<int64_t>(needed, kDefaultEpochs, kMaxDefaultEpochs));
 }
 
-double default_learning_rate(OptimizerKind optimizer, int batch_size) {
+double default_learning_rate(OptimizerKind optimizer, int batch_size, bool has_init) {
   double share = batch_size / 64.0;
-  return optimizer == OptimizerKind::Sgd ? 0.05 * share : 1e-3 * std::sqrt(share);
+  double rate = optimizer == OptimizerKind::Sgd ? 0.05 * share : 1e-3 * std::sqrt(share);
+  return has_init ? kInitRateShare * rate : rate;
 }
 
 double default_weight_decay(OptimizerKind optimizer) {
@@ -100,14 +108,15 @@ void check_config(const TrainConfig& config) {
 
 TrainConfig fill_defaults(TrainConfig config, const ImageFolder& dataset) {
   int64_t images = int64_t(dataset.train.size());
+  bool has_init = !config.init.empty();
   if (!config.image_size) config.image_size = default_image_size(dataset);
   if (!config.model) config.model = *config.image_size <= kCnnImageSize ? "cnn" : "resnet18";
   if (!config.batch_size) config.batch_size = default_batch_size(images);
   if (!config.epochs) {
-    config.epochs = default_epochs(updates_per_epoch(images, *config.batch_size));
+    config.epochs = default_epochs(updates_per_epoch(images, *config.batch_size), has_init);
   }
   if (!config.learning_rate) {
-    config.learning_rate = default_learning_rate(config.optimizer, *config.batch_size);
+    config.learning_rate = default_learning_rate(config.optimizer, *config.batch_size, has_init);
   }
   if (!config.weight_decay) config.weight_decay = default_weight_decay(config.optimizer);
   return config;

@@ -52,6 +52,14 @@ Json to_json(const RunBegin& event) {
           {"config", config_object(event.config)}};
 }
 
+Json to_json(const WeightsLoaded& event) {
+  return {{"type", "init"},           {"path", event.path},
+          {"prefix", event.prefix},   {"head", event.head},
+          {"loaded", event.loaded},   {"replaced", event.replaced},
+          {"missing", event.missing}, {"wrong_shape", event.wrong_shape},
+          {"unknown", event.unknown}};
+}
+
 Json to_json(const EpochEnd& event) {
   return {{"type", "epoch"},
           {"epoch", event.epoch},

@@ -274,6 +274,24 @@ TrainOption out_folder(const OptionText& text) {
   return option;
 }
 
+TrainOption init_file(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    if (given.empty()) refuse(name, given, "the name of a safetensors file");
+    config.init = given;
+    config.init_checksum.clear();  // a recorded one belongs to the recorded file
+  };
+  option.get = [](const TrainConfig& config) { return value_text(config.init); };
+  return option;
+}
+
+TrainOption init_checksum(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [](TrainConfig& config, const std::string& given) { config.init_checksum = given; };
+  option.get = [](const TrainConfig& config) { return value_text(config.init_checksum); };
+  return option;
+}
+
 // ---- The table ----
 
 void add_model_options(std::vector<TrainOption>& table) {
@@ -298,16 +316,32 @@ void add_model_options(std::vector<TrainOption>& table) {
                        "128, 160 that is not below it",
        .help = "side of the square images the network sees, in pixels"},
       &TrainConfig::image_size, 4096, 8));
+  table.push_back(init_file(
+      {.name = "init",
+       .group = kGroup,
+       .value_name = "FILE",
+       .default_text = "none: random weights",
+       .help = "start from the weights of a safetensors file or a Pounce model",
+       .details = "Names are torchvision's; a common prefix such as module. is stripped. The head "
+                  "is replaced when the classes differ. Refused when under 90 % of the network's "
+                  "entries match. docs/pretrained.md shows how to get such a file."}));
+  table.push_back(init_checksum({.name = "init-checksum",
+                                 .group = kGroup,
+                                 .value_name = "SUM",
+                                 .default_text = "any",
+                                 .help = "refuse another --init file; config.toml records it"}));
 }
 
 void add_length_options(std::vector<TrainOption>& table) {
   constexpr OptionGroup kGroup = OptionGroup::Training;
-  table.push_back(whole_number({.name = "epochs",
-                                .group = kGroup,
-                                .value_name = "N",
-                                .default_text = "30, raised to reach 1,000 updates, at most 200",
-                                .help = "passes over the training images"},
-                               &TrainConfig::epochs, 100'000));
+  table.push_back(
+      whole_number({.name = "epochs",
+                    .group = kGroup,
+                    .value_name = "N",
+                    .default_text = "30, raised to reach 1,000 updates, at most 200; with --init "
+                                    "15, raised to reach 300, at most 60",
+                    .help = "passes over the training images"},
+                   &TrainConfig::epochs, 100'000));
   table.push_back(whole_number(
       {.name = "batch-size",
        .short_name = 'b',
@@ -330,15 +364,16 @@ void add_optimizer_options(std::vector<TrainOption>& table) {
                                         {{"adamw", OptimizerKind::AdamW},
                                          {"adam", OptimizerKind::Adam},
                                          {"sgd", OptimizerKind::Sgd}}));
-  table.push_back(number({.name = "lr",
-                          .group = kGroup,
-                          .value_name = "X",
-                          .default_text = "0.001 x sqrt(batch / 64); sgd 0.05 x batch / 64",
-                          .help = "learning rate at its peak",
-                          .details = "A given value is never scaled with the batch size. How the "
-                                     "rate falls from its peak is for --schedule."},
-                         &TrainConfig::learning_rate,
-                         {.least = 0, .most = 100, .above_least = true}));
+  table.push_back(
+      number({.name = "lr",
+              .group = kGroup,
+              .value_name = "X",
+              .default_text = "0.001 x sqrt(batch / 64), sgd 0.05 x batch / 64; with --init "
+                              "0.3 of it",
+              .help = "learning rate at its peak",
+              .details = "A given value is never scaled with the batch size. How the "
+                         "rate falls from its peak is for --schedule."},
+             &TrainConfig::learning_rate, {.least = 0, .most = 100, .above_least = true}));
   table.push_back(number({.name = "momentum",
                           .group = kGroup,
                           .value_name = "X",

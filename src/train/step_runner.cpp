@@ -42,13 +42,14 @@ int64_t StepRunner::parameters() const {
   return count;
 }
 
-void StepRunner::initialize(uint64_t seed, int threads) {
+void StepRunner::initialize(uint64_t seed, int threads, const StartWeights* start) {
   // Drawing millions of normal numbers is most of the time before the first step.
   std::mutex session;
   for_each_parallel(threads, state_.size(), [&](size_t i) {
     const StateEntry& entry = state_[i];
     if (entry.type.dtype != DType::F32) return;  // counters start at zero
-    std::vector<float> values = initial_values(entry, seed);
+    std::vector<float> values =
+        start != nullptr ? start->values(entry, seed) : initial_values(entry, seed);
     std::lock_guard lock(session);
     session_->write(entry.name, bytes_of(values));
     if (spec_.optimizer.ema_decay > 0) {

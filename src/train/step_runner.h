@@ -12,6 +12,7 @@
 #include "backend/communicator.h"
 #include "engine/session.h"
 #include "train/device.h"
+#include "train/init_file.h"
 #include "train/model_file.h"
 #include "train/step.h"
 
@@ -44,8 +45,9 @@ class StepRunner {
   int64_t parameters() const;  // trained numbers
   Session& session() { return *session_; }
 
-  // Fresh weights, a pure function of the seed; moving averages start equal to them.
-  void initialize(uint64_t seed, int threads);
+  // Fresh weights, a pure function of the seed, where `start` is null or has none; moving averages
+  // start equal to them. Throws as StartWeights::values does.
+  void initialize(uint64_t seed, int threads, const StartWeights* start = nullptr);
   // As many as StepSpec::updates.
   void set_learning_rates(const std::vector<float>& rates);
 

@@ -15,6 +15,7 @@
 #include "train/defaults.h"
 #include "train/evaluation.h"
 #include "train/inference.h"
+#include "train/init_file.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
 #include "train/step_runner.h"
@@ -86,6 +87,7 @@ class TrainingRun::Impl {
   std::unique_ptr<RunFolder> folder_;
   ModelInfo info_;
   StepSpec spec_;
+  std::unique_ptr<StartWeights> start_;  // of --init; until the weights lie on the device
   std::vector<float> learning_rates_;
   std::vector<float> class_weights_;  // by label; 1 where all count alike
   std::unique_ptr<StepRunner> runner_;
@@ -129,6 +131,11 @@ void TrainingRun::Impl::log(const Error& error) noexcept {
 }
 
 void TrainingRun::Impl::prepare(const std::stop_token& stop) {
+  std::optional<InitFile> init;
+  if (!config_.init.empty()) {
+    init = read_init_file(config_.init, config_.init_checksum);
+    config_.init_checksum = init->checksum;
+  }
   dataset_ = scan_dataset({.root = config_.data,
                            .val_fraction = config_.val_fraction,
                            .on_bad = to_on_bad(config_.on_bad),
@@ -153,6 +160,7 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   spec_.updates = each * *config_.epochs;
   learning_rates_ = make_schedule(config_, spec_.updates, each);
   class_weights_ = make_class_weights(config_.class_weights, dataset_);
+  if (init) start_ = std::make_unique<StartWeights>(std::move(*init), info_);
   make_runner();
   make_loaders();
 }
@@ -172,7 +180,7 @@ void TrainingRun::Impl::make_runner() {
   evaluated.merge(distinct_sizes(dataset_.test, batch));
   runner_ = std::make_unique<StepRunner>(open_device(config_.device, config_.threads), spec_,
                                          distinct_sizes(dataset_.train, batch), evaluated);
-  runner_->initialize(config_.seed, config_.workers);
+  runner_->initialize(config_.seed, config_.workers, start_.get());
   runner_->set_learning_rates(learning_rates_);
 }
 
@@ -218,6 +226,8 @@ void TrainingRun::Impl::announce() {
     emit(WarningIssued{fmt::format("class folder {} has no usable image and is left out", name)});
   }
   emit(std::move(begin));
+  if (start_) emit(start_->report());
+  start_.reset();
   Advice advice = advise(config_, dataset_);
   for (const std::string& warning : advice.warnings) emit(WarningIssued{warning});
   for (const std::string& note : advice.notes) emit(NoteIssued{note});

@@ -206,7 +206,7 @@ TEST(ForeignWords, FlagsOfOtherToolsAreTranslated) {
       {"--project", "--out DIR"},
       {"--validation-split", "--val-fraction X"},
       {"--smoothing", "--label-smoothing X"},
-      {"--pretrained", "random weights"},
+      {"--pretrained", "--init FILE.safetensors"},
       {"--amp", "fp32"},
       {"--no-amp", "fp32"},
       {"--reprob", "no random erasing"},

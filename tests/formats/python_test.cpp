@@ -1,40 +1,13 @@
 // Files exchanged with the safetensors package of Python, where there is one.
-#include <cstdlib>
-#include <string>
-
-#include <gtest/gtest.h>
+#include "python.h"
 
 #include "base/file.h"
-#include "base/temp_dir.h"
 #include "formats/safetensors.h"
 
 namespace pounce {
 namespace {
 
-// Runs $POUNCE_PYTHON on a script; false where it ended with an error.
-bool run_python(const std::string& script) {
-  std::string command =
-      std::string("\"") + std::getenv("POUNCE_PYTHON") + "\" \"" + script + "\" 2>&1";
-  return std::system(command.c_str()) == 0;
-}
-
-class PythonSafetensors : public testing::Test {
- protected:
-  void SetUp() override {
-    if (std::getenv("POUNCE_PYTHON") == nullptr) {
-      GTEST_SKIP() << "POUNCE_PYTHON names no Python with safetensors and numpy";
-    }
-    if (!run("import safetensors.numpy\n")) {
-      GTEST_SKIP() << "POUNCE_PYTHON has no safetensors and numpy";
-    }
-  }
-
-  bool run(const std::string& code) {
-    return run_python(folder_.put("script.py", "folder = r'" + folder_.path() + "'\n" + code));
-  }
-
-  test::TempDir folder_;
-};
+using test::PythonSafetensors;
 
 TEST_F(PythonSafetensors, ReadsOurFile) {
   TensorFile file;
