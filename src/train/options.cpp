@@ -287,7 +287,14 @@ TrainOption init_file(const OptionText& text) {
 
 TrainOption init_checksum(const OptionText& text) {
   TrainOption option = make_option(text);
-  option.set = [](TrainConfig& config, const std::string& given) { config.init_checksum = given; };
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    constexpr std::string_view kForm = "xxh3:", kDigits = "0123456789abcdef";
+    bool has_digits = given.find_first_not_of(kDigits, kForm.size()) == std::string::npos;
+    if (!given.starts_with(kForm) || given.size() != kForm.size() + 16 || !has_digits) {
+      refuse(name, given, "xxh3: and 16 hexadecimal digits, as config.toml has it");
+    }
+    config.init_checksum = given;
+  };
   option.get = [](const TrainConfig& config) { return value_text(config.init_checksum); };
   return option;
 }

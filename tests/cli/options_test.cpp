@@ -27,6 +27,10 @@ struct Values {
 const std::map<std::string, Values>& values() {
   static const std::map<std::string, Values> table = {
       {"model", {{"cnn", "resnet101"}, {"", "vgg", "ResNet18"}}},
+      {"init", {{"resnet18.safetensors", "a b/\"狗\".pth"}, {""}}},
+      {"init-checksum",
+       {{"xxh3:0123456789abcdef", "xxh3:ffffffffffffffff"},
+        {"", "0123456789abcdef", "xxh3:0123456789abcde", "xxh3:0123456789ABCDEF"}}},
       {"image-size", {{"8", "4096"}, {"7", "4097", "-3", "64.0", "0x40", "64px"}}},
       {"epochs", {{"1", "100000"}, {"0", "100001", "1e3", "99999999999999999999"}}},
       {"batch-size", {{"1", "65536"}, {"0", "65537", " 64", "64 ", "+64"}}},

@@ -122,6 +122,32 @@ TEST(TerminalView, ARunInLines) {
       "done after 24 min: best epoch 31, validation accuracy 97.3%, test accuracy 96.9%\n");
 }
 
+TEST(TerminalView, SaysWhatBecameOfStartWeights) {
+  RunBegin run = some_run();
+  run.config.init = "weights/resnet18.safetensors";
+  Screen begin;
+  begin.view.handle(run);
+  EXPECT_THAT(begin.err, HasSubstr("224 px, weights from resnet18.safetensors, 40 epochs"));
+  WeightsLoaded weights;
+  weights.path = "weights/resnet18.safetensors";
+  weights.prefix = "module.";
+  weights.head = "head replaced (1,000 classes in the file, 2 here)";
+  weights.loaded = {"conv1.weight", "bn1.weight"};
+  weights.replaced = {"fc.weight"};
+  weights.unknown = {"loss.scale"};
+  Screen plain;
+  plain.view.handle(weights);
+  EXPECT_EQ(
+      plain.err,
+      "note: resnet18.safetensors: 2 entries loaded, \"module.\" stripped from their names; "
+      "head replaced (1,000 classes in the file, 2 here); 1 unknown, not used (loss.scale)\n");
+  weights.missing = {"bn1.bias"};
+  Screen partial;
+  partial.view.handle(weights);
+  EXPECT_THAT(partial.err, testing::StartsWith("warning: resnet18.safetensors: 2 entries"));
+  EXPECT_THAT(partial.err, HasSubstr("1 missing, left random (bn1.bias)"));
+}
+
 TEST(TerminalView, SplitsFromFolders) {
   RunBegin run = some_run();
   run.val_is_split_off = false;
