@@ -174,7 +174,7 @@ Advice advise(const TrainConfig& config, const ImageFolder& data) {
   int64_t val = int64_t(data.val.size());
   if (val > 0 && val < kFewValImages) advice.notes.push_back(small_validation_note(data));
   // The cnn has no pretrained weights that people know.
-  if (*config.model != "cnn" && total < kManyImages) {
+  if (config.init.empty() && *config.model != "cnn" && total < kManyImages) {
     advice.notes.push_back(
         fmt::format("starting from random weights on {}; pretrained weights usually help much "
                     "(docs/pretrained.md): --init {}.safetensors",

@@ -118,7 +118,7 @@ TEST(InitDefaults, AreShorterAndGentler) {
       {16, OptimizerKind::Sgd, 60, 0.015 / 8},  // 2: at most 60 epochs
   };
   for (const DefaultsRow& row : rows) {
-    Dataset dataset;
+    ImageFolder dataset;
     dataset.train.resize(size_t(row.images));
     TrainConfig config;
     config.init = "start.safetensors";

@@ -23,7 +23,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 
 constexpr uint64_t kSeed = 4;
-constexpr size_t kCnnEntries = 15;  // three convolutions and normalisations; without the head
+constexpr size_t kCnnEntries = 20;  // four convolutions and normalisations; without the head
 
 InitFile init_file(TensorFile tensors) {
   return {
@@ -113,10 +113,10 @@ TEST(StartWeights, RefusesOtherNamesWithTheCount) {
     if (!tensor.name.starts_with("fc.")) tensor.name = "stage_" + tensor.name;
   }
   EXPECT_ERROR(StartWeights(init_file(file), network_info("cnn", 2)), ErrorKind::Config,
-               "start.safetensors", "0 of the 15 entries of cnn", "90 %",
+               "start.safetensors", "0 of the 20 entries of cnn", "90 %",
                "found: stage_features.0.weight", "expected: features.0.weight", "torchvision");
   EXPECT_ERROR(StartWeights(init_file({}), network_info("cnn", 2)), ErrorKind::Config,
-               "0 of the 15", "no tensor at all");
+               "0 of the 20", "no tensor at all");
 }
 
 TEST(StartWeights, NeedsNineTenthsOfTheEntries) {
@@ -128,9 +128,10 @@ TEST(StartWeights, NeedsNineTenthsOfTheEntries) {
   std::vector<StateEntry> state = network_state(make_step_spec(network));
   const StateEntry& entry = entry_of(state, "features.1.bias");
   EXPECT_EQ(start.values(entry, kSeed), initial_values(entry, kSeed));
-  std::erase_if(file.tensors, [](const NamedTensor& t) { return t.name == "features.4.bias"; });
-  EXPECT_ERROR(StartWeights(init_file(file), network), ErrorKind::Config, "13 of the 15",
-               "features.1.bias, features.4.bias");
+  std::erase_if(file.tensors,
+                [](const NamedTensor& t) { return t.name.starts_with("features.4."); });
+  EXPECT_ERROR(StartWeights(init_file(file), network), ErrorKind::Config, "15 of the 20",
+               "features.1.bias, features.4.weight");
 }
 
 TEST(StartWeights, ListsWrongShapesAndTypes) {
@@ -145,9 +146,11 @@ TEST(StartWeights, ListsWrongShapesAndTypes) {
   EXPECT_THAT(start.report().wrong_shape,
               ElementsAre("features.0.weight is f32[32,1,3,3], expected f32[32,3,3,3]"));
   for (NamedTensor& tensor : file.tensors) {
-    if (tensor.name == "features.3.weight") tensor.type.dtype = DType::I32;
+    if (tensor.name.ends_with("3.weight") || tensor.name.ends_with("6.weight")) {
+      tensor.type.dtype = DType::I32;
+    }
   }
-  EXPECT_ERROR(StartWeights(init_file(file), network), ErrorKind::Config, "13 of the 15",
+  EXPECT_ERROR(StartWeights(init_file(file), network), ErrorKind::Config, "17 of the 20",
                "features.3.weight is i32[64,32,3,3]");
 }
 
@@ -156,7 +159,7 @@ TEST(StartWeights, NamesTheNetworkOfTheFile) {
                ErrorKind::Config, "of the 100 entries of resnet18", "looks like a resnet50",
                "--model resnet50");
   EXPECT_ERROR(StartWeights(init_file(sample_weights("resnet18", 2)), network_info("cnn", 2)),
-               ErrorKind::Config, "0 of the 15", "--model resnet18");
+               ErrorKind::Config, "0 of the 20", "--model resnet18");
   // Every entry of a ResNet-18 is in a ResNet-34, of the same shape.
   EXPECT_ERROR(StartWeights(init_file(sample_weights("resnet34", 2)), network_info("resnet18", 2)),
                ErrorKind::Config, "100 of the 100 entries", "96 others", "--model resnet34");
@@ -239,7 +242,7 @@ TEST_F(PythonInit, ReadsHalfPrecisionUnderAPrefix) {
       run("import numpy\n"
           "from safetensors.numpy import save_file\n"
           "shapes, last = {}, 3\n"
-          "for i, channels in enumerate((32, 64, 128)):\n"
+          "for i, channels in enumerate((32, 64, 128, 256)):\n"
           "    shapes[f'features.{3 * i}.weight'] = (channels, last, 3, 3)\n"
           "    last = channels\n"
           "    for name in ('weight', 'bias', 'running_mean', 'running_var'):\n"
