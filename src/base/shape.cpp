@@ -1,8 +1,16 @@
 #include "base/shape.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace pounce {
+namespace {
+
+// Bytes of any dtype, and sums of a few such sizes, stay far below 2^63.
+constexpr int64_t kMaxElements = int64_t{1} << 48;
+
+}  // namespace
 
 Shape::Shape(std::initializer_list<int64_t> extents)
     : Shape(std::span<const int64_t>(extents.begin(), extents.size())) {}
@@ -15,6 +23,14 @@ Shape::Shape(std::span<const int64_t> extents) {
   for (int64_t extent : extents) {
     if (extent < 0) fail(ErrorKind::InvalidArgument, "a shape has the negative extent {}", extent);
     extents_[size_t(rank_++)] = extent;
+  }
+  int64_t product = 1;
+  for (int64_t extent : extents) {
+    if (extent > 0 && product > kMaxElements / extent) {
+      fail(ErrorKind::InvalidArgument, "a tensor of [{}] has too many elements",
+           fmt::join(extents, ","));
+    }
+    product *= std::max<int64_t>(extent, 1);
   }
 }
 

@@ -14,7 +14,7 @@ class Shape {
   static constexpr int kMaxRank = 6;
 
   Shape() = default;  // a scalar
-  // Throws InvalidArgument beyond rank 6 or for a negative extent.
+  // Throws InvalidArgument beyond rank 6, for a negative extent and beyond 2^48 elements.
   Shape(std::initializer_list<int64_t> extents);
   explicit Shape(std::span<const int64_t> extents);
 

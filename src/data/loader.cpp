@@ -19,7 +19,7 @@ namespace {
 
 // A batch some of whose images are still being decoded.
 struct PendingBatch {
-  Batch batch;                                      // indices in epoch order, holes still inside
+  ImageBatch batch;                                 // indices in epoch order, holes still inside
   std::vector<std::optional<SkippedFile>> hole_at;  // [planned_size]
   int remaining = 0;
 };
@@ -56,7 +56,7 @@ size_t image_bytes(const Preprocessing& rule) {
   return size_t(rule.image_size) * size_t(rule.image_size) * 3;
 }
 
-void check_options(const LoaderOptions& options) {
+void check_options(const BatchLoaderOptions& options) {
   auto require = [](bool is_fine, const char* what) {
     if (!is_fine) fail(ErrorKind::InvalidArgument, "loader: {}", what);
   };
@@ -71,7 +71,7 @@ void check_options(const LoaderOptions& options) {
 
 // Takes the holes out: later images move up, so the order stays.
 void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t bytes) {
-  Batch& batch = pending.batch;
+  ImageBatch& batch = pending.batch;
   size_t kept = 0;
   for (size_t slot = 0; slot < size_t(batch.planned_size); ++slot) {
     uint32_t index = batch.indices[slot];
@@ -96,7 +96,7 @@ void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t 
 // One mutex guards everything below `mutex`; decoding happens outside it. Threads come last, so
 // that they are joined before anything they use is destroyed.
 struct BatchLoader::State {
-  State(LoaderOptions given, std::vector<Sample> list)
+  State(BatchLoaderOptions given, std::vector<Sample> list)
       : options(std::move(given)), samples(std::move(list)) {
     check_options(options);
     int count = options.workers > 0 ? options.workers : usable_cores();
@@ -106,7 +106,7 @@ struct BatchLoader::State {
   }
 
   void start_epoch(uint32_t number);
-  std::optional<Batch> next();
+  std::optional<ImageBatch> next();
 
   void work(std::stop_token stop);
   std::optional<SkippedFile> prepare(const Task& task, Workbench& bench) const;
@@ -116,7 +116,7 @@ struct BatchLoader::State {
   void finish(const Task& task, std::optional<SkippedFile> hole, std::exception_ptr error);
   void wait_for_front(std::unique_lock<std::mutex>& lock);
 
-  const LoaderOptions options;
+  const BatchLoaderOptions options;
   const std::vector<Sample> samples;
 
   mutable std::mutex mutex;
@@ -130,7 +130,7 @@ struct BatchLoader::State {
   size_t next_item_batch = 0;                      // the batch it belongs to
   size_t delivered = 0;                            // batches next() has returned
   std::deque<std::shared_ptr<PendingBatch>> open;  // from `delivered` on
-  std::vector<Batch> spare;                        // given back by recycle()
+  std::vector<ImageBatch> spare;                   // given back by recycle()
   std::exception_ptr failure;
   double waited = 0;
 
@@ -173,7 +173,7 @@ void BatchLoader::State::open_batch() {
   size_t index = delivered + open.size();
   size_t begin = batch_begin[index], size = batch_begin[index + 1] - begin;
   auto pending = std::make_shared<PendingBatch>();
-  Batch& batch = pending->batch;
+  ImageBatch& batch = pending->batch;
   if (!spare.empty()) {
     batch = std::move(spare.back());
     spare.pop_back();
@@ -204,7 +204,8 @@ Task BatchLoader::State::take_task() {
 
 std::optional<SkippedFile> BatchLoader::State::prepare(const Task& task, Workbench& bench) const {
   const Sample& sample = samples[task.sample];
-  Result<void> done = read_and_decode(join_path(options.root, sample.path), bench);
+  Result<void> done = options.reader ? options.reader(task.sample, bench.image)
+                                     : read_and_decode(join_path(options.root, sample.path), bench);
   if (!done) return skipped_file(sample.path, done.error());
   size_t offset = size_t(task.slot) * image_bytes(options.preprocessing);
   apply_augmentation(bench.image, options.augmentation, options.preprocessing,
@@ -250,7 +251,7 @@ void BatchLoader::State::wait_for_front(std::unique_lock<std::mutex>& lock) {
   if (failure) std::rethrow_exception(failure);
 }
 
-std::optional<Batch> BatchLoader::State::next() {
+std::optional<ImageBatch> BatchLoader::State::next() {
   std::unique_lock lock(mutex);
   if (delivered + 1 >= batch_begin.size()) return std::nullopt;
   // A slice without images has no task that would open it.
@@ -269,7 +270,7 @@ std::optional<Batch> BatchLoader::State::next() {
   return std::move(pending->batch);
 }
 
-BatchLoader::BatchLoader(LoaderOptions options, std::vector<Sample> samples)
+BatchLoader::BatchLoader(BatchLoaderOptions options, std::vector<Sample> samples)
     : state_(std::make_unique<State>(std::move(options), std::move(samples))) {}
 
 BatchLoader::~BatchLoader() = default;
@@ -278,7 +279,7 @@ void BatchLoader::start_epoch(uint32_t epoch) {
   state_->start_epoch(epoch);
 }
 
-std::optional<Batch> BatchLoader::next() {
+std::optional<ImageBatch> BatchLoader::next() {
   return state_->next();
 }
 
@@ -287,7 +288,7 @@ int64_t BatchLoader::batches() const {
   return int64_t(state_->batch_begin.size()) - 1;
 }
 
-void BatchLoader::recycle(Batch&& batch) {
+void BatchLoader::recycle(ImageBatch&& batch) {
   std::lock_guard lock(state_->mutex);
   if (state_->spare.size() <= size_t(state_->options.prefetch)) {
     state_->spare.push_back(std::move(batch));

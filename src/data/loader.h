@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -16,7 +17,7 @@
 
 namespace pounce {
 
-struct Batch {
+struct ImageBatch {
   std::vector<uint8_t> images;         // [n, image_size, image_size, 3]
   std::vector<int32_t> labels;         // [n]
   std::vector<uint32_t> indices;       // [n], into the sample list, in the order of the epoch
@@ -28,7 +29,11 @@ struct Batch {
   int size() const { return int(labels.size()); }
 };
 
-struct LoaderOptions {
+// Decodes sample `index` into `image`. Called by several workers at once. An error makes a hole, an
+// exception ends the epoch.
+using ImageReader = std::function<Result<void>(uint32_t index, Image& image)>;
+
+struct BatchLoaderOptions {
   std::string root;
   int batch_size = 64;
   Preprocessing preprocessing{};
@@ -39,12 +44,13 @@ struct LoaderOptions {
   int prefetch = 3;         // batches decoded ahead; at least 1
   int rank = 0, world = 1;  // this rank's slice of each batch
   std::stop_token stop{};
+  ImageReader reader{};  // instead of the file `path` below `root`
 };
 
 class BatchLoader {
  public:
   // Starts the workers. Throws InvalidArgument for options out of range.
-  BatchLoader(LoaderOptions options, std::vector<Sample> samples);
+  BatchLoader(BatchLoaderOptions options, std::vector<Sample> samples);
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
   // Abandons what is in flight and joins.
@@ -56,9 +62,9 @@ class BatchLoader {
   int64_t batches() const;
   // The next batch in order, nullopt at the end of the epoch. Rethrows what failed in a worker;
   // throws Interrupted when the stop token was set.
-  std::optional<Batch> next();
+  std::optional<ImageBatch> next();
   // Gives the memory of a batch back for reuse. Optional.
-  void recycle(Batch&& batch);
+  void recycle(ImageBatch&& batch);
 
   // Time next() waited for workers in this epoch.
   double wait_seconds() const;

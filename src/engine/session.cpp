@@ -153,14 +153,23 @@ void Session::stage(Program& program, std::span<const InputData> inputs) {
       if (input.name == node.name) data = &input;
     }
     const TensorType& type = program.graph.type(node.outputs[0]);
-    if (data == nullptr || data->bytes.size() != size_t(type.bytes())) {
+    size_t expected = size_t(type.bytes()), given = data == nullptr ? 0 : data->bytes.size();
+    if (data != nullptr && data->buffer != nullptr) {
+      POUNCE_ASSERT(data->offset <= data->buffer->bytes());
+      given = std::min(expected, data->buffer->bytes() - data->offset);
+    }
+    if (given != expected) {
       fail(ErrorKind::InvalidArgument,
            "program \"{}\": input \"{}\" has {} bytes, expected {} ({})", program.name, node.name,
-           data == nullptr ? 0 : data->bytes.size(), type.bytes(), to_string(type));
+           given, expected, to_string(type));
     }
     size_t offset = program.plan.values[size_t(node.outputs[0].id)].offset;
-    backend_.upload(*staging_[next_staging_], offset, data->bytes);
-    transfers_.to_device_bytes += int64_t(data->bytes.size());
+    if (data->buffer != nullptr) {
+      backend_.copy(*staging_[next_staging_], offset, *data->buffer, data->offset, expected);
+    } else {
+      backend_.upload(*staging_[next_staging_], offset, data->bytes);
+      transfers_.to_device_bytes += int64_t(expected);
+    }
     ++bound;
   }
   if (bound != inputs.size()) {
@@ -187,25 +196,39 @@ size_t Session::output_bytes(std::string_view program, std::string_view name) co
   return size_t(graph.type(value).bytes());
 }
 
-void Session::read_output(Program& program, std::string_view name, std::span<std::byte> bytes) {
+const Placement& Session::find_output(const Program& program, std::string_view name) const {
   if (last_run_ != &program) {
     fail(ErrorKind::InvalidArgument, "output \"{}\": program \"{}\" was not the last one run", name,
          program.name);
   }
-  const Placement& where = program.plan.values[size_t(program.graph.find_output(name).id)];
-  backend_.synchronize();
+  return program.plan.values[size_t(program.graph.find_output(name).id)];
+}
+
+const Buffer& Session::arena_of(const Placement& where) const {
   switch (where.arena) {
     case Arena::Persistent:
-      backend_.download(*persistent_, where.offset, bytes);
-      break;
+      return *persistent_;
     case Arena::Planned:
-      backend_.download(*planned_, where.offset, bytes);
       break;
     case Arena::Staging:
-      backend_.download(*staging_[1 - next_staging_], where.offset, bytes);
-      break;
+      return *staging_[1 - next_staging_];
   }
+  return *planned_;
+}
+
+void Session::read_output(Program& program, std::string_view name, std::span<std::byte> bytes) {
+  const Placement& where = find_output(program, name);
+  backend_.synchronize();
+  backend_.download(arena_of(where), where.offset, bytes);
   transfers_.to_host_bytes += int64_t(bytes.size());
+}
+
+void Session::copy_output(std::string_view program, std::string_view name, Buffer& destination,
+                          size_t offset) {
+  size_t bytes = output_bytes(program, name);
+  POUNCE_ASSERT(offset <= destination.bytes() && bytes <= destination.bytes() - offset);
+  const Placement& where = find_output(find(program), name);
+  backend_.copy(destination, offset, arena_of(where), where.offset, bytes);
 }
 
 bool Session::has_variable(std::string_view name) const {

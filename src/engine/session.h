@@ -27,10 +27,12 @@ struct NamedGraph {
   Graph graph;
 };
 
-// Bytes of one program input.
+// Bytes of one program input: on the host, or in a buffer of the session's backend.
 struct InputData {
   std::string_view name;
   std::span<const std::byte> bytes;
+  const Buffer* buffer = nullptr;  // set: taken instead of `bytes`, from `offset` on
+  size_t offset = 0;
 };
 
 template <typename T>
@@ -65,6 +67,9 @@ class Session {
   // Output `name` of `program`, which must have been the last one run.
   template <typename T>
   std::vector<T> output(std::string_view program, std::string_view name);
+  // The same on the device: into `destination` from `offset` on, as many bytes as the output has.
+  void copy_output(std::string_view program, std::string_view name, Buffer& destination,
+                   size_t offset);
 
   bool has_variable(std::string_view name) const;
   std::vector<std::string> variable_names() const;
@@ -96,6 +101,9 @@ class Session {
   void grow(std::unique_ptr<Buffer>& arena, size_t bytes);
   void stage(Program& program, std::span<const InputData> inputs);
   void read_output(Program& program, std::string_view name, std::span<std::byte> bytes);
+  // The memory `where` addresses, of the program that ran last.
+  const Buffer& arena_of(const Placement& where) const;
+  const Placement& find_output(const Program& program, std::string_view name) const;
   size_t output_bytes(std::string_view program, std::string_view name) const;
 
   Backend& backend_;

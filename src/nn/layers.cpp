@@ -1,5 +1,7 @@
 #include "nn/layers.h"
 
+#include "base/error.h"
+
 namespace pounce {
 
 Value Layers::parameter(StateEntry entry) {
@@ -16,7 +18,10 @@ Value Layers::statistic(const std::string& name, TensorType type, InitRule init)
 }
 
 Value Layers::conv(const std::string& name, Value x, int64_t out_channels, Window window) {
-  int64_t channels = graph_.shape(x)[3];
+  if (window.groups < 1) {
+    fail(ErrorKind::InvalidArgument, "{}: {} groups, expected 1 or more", name, window.groups);
+  }
+  int64_t channels = graph_.shape(x)[3] / window.groups;
   Value weights =
       parameter({.name = name + ".weight",
                  .variable = {},
@@ -25,10 +30,19 @@ Value Layers::conv(const std::string& name, Value x, int64_t out_channels, Windo
                  .fan = double(out_channels * window.kernel * window.kernel),
                  .layout = FileLayout::ConvKcrs,
                  .decayed = true});
-  return graph_.add_one(OpKind::Conv2d, {x, weights},
-                        {{"stride", std::vector<int64_t>{window.stride, window.stride}},
-                         {"padding", std::vector<int64_t>{window.padding, window.padding}}},
-                        name);
+  Value y = graph_.add_one(OpKind::Conv2d, {x, weights},
+                           {{"stride", std::vector<int64_t>{window.stride, window.stride}},
+                            {"padding", std::vector<int64_t>{window.padding, window.padding}},
+                            {"dilation", std::vector<int64_t>{window.dilation, window.dilation}},
+                            {"groups", window.groups}},
+                           name);
+  if (!window.bias) return y;
+  Value bias = parameter({.name = name + ".bias",
+                          .variable = {},
+                          .type = {DType::F32, {out_channels}},
+                          .init = InitRule::UniformFanIn,
+                          .fan = double(window.kernel * window.kernel * channels)});
+  return add(y, bias);
 }
 
 Value Layers::batch_norm(const std::string& name, Value x) {
@@ -50,6 +64,16 @@ Value Layers::batch_norm(const std::string& name, Value x) {
   return made[0];
 }
 
+Value Layers::layer_norm(const std::string& name, Value x) {
+  const Shape& shape = graph_.shape(x);
+  TensorType channels{DType::F32, {shape[shape.rank() - 1]}};
+  Value gamma = parameter(
+      {.name = name + ".weight", .variable = {}, .type = channels, .init = InitRule::Ones});
+  Value beta = parameter(
+      {.name = name + ".bias", .variable = {}, .type = channels, .init = InitRule::Zeros});
+  return graph_.add(OpKind::LayerNorm, {x, gamma, beta}, {}, name)[0];
+}
+
 Value Layers::relu(Value x) {
   return graph_.add_one(OpKind::Relu, {x});
 }
@@ -63,6 +87,13 @@ Value Layers::max_pool(Value x, Window window) {
                     {{"kernel", std::vector<int64_t>{window.kernel, window.kernel}},
                      {"stride", std::vector<int64_t>{window.stride, window.stride}},
                      {"padding", std::vector<int64_t>{window.padding, window.padding}}})[0];
+}
+
+Value Layers::avg_pool(Value x, Window window) {
+  return graph_.add_one(OpKind::AvgPool, {x},
+                        {{"kernel", std::vector<int64_t>{window.kernel, window.kernel}},
+                         {"stride", std::vector<int64_t>{window.stride, window.stride}},
+                         {"padding", std::vector<int64_t>{window.padding, window.padding}}});
 }
 
 Value Layers::global_avg_pool(Value x) {

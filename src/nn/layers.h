@@ -45,24 +45,32 @@ class Layers {
     int64_t kernel = 1;
     int64_t stride = 1;
     int64_t padding = 0;
+    // Of convolutions alone.
+    int64_t dilation = 1;
+    int64_t groups = 1;
+    bool bias = false;
   };
 
-  // x N,H,W,C; no bias.
+  // x N,H,W,C.
   Value conv(const std::string& name, Value x, int64_t out_channels, Window window);
   Value batch_norm(const std::string& name, Value x);
+  // Over the last axis.
+  Value layer_norm(const std::string& name, Value x);
   Value relu(Value x);
   Value add(Value a, Value b);
   Value max_pool(Value x, Window window);
+  Value avg_pool(Value x, Window window);
   // N,H,W,C to N,C.
   Value global_avg_pool(Value x);
   // x N,C with bias.
   Value linear(const std::string& name, Value x, int64_t out_features);
+  // Any other trained tensor; `variable` of the entry is filled in.
+  Value parameter(StateEntry entry);
 
   const std::vector<StateEntry>& state() const { return state_; }
   std::vector<StateEntry> take_state() { return std::move(state_); }
 
  private:
-  Value parameter(StateEntry entry);
   Value statistic(const std::string& name, TensorType type, InitRule init);
 
   Graph& graph_;

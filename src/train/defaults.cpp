@@ -48,6 +48,14 @@ int default_epochs(int64_t updates_each, bool has_init) {
                   : int(std::clamp<int64_t>(needed, kDefaultEpochs, kMaxDefaultEpochs));
 }
 
+void check_range(const char* name, double value, double low, double high) {
+  if (!(value >= low && value <= high)) {
+    fail(ErrorKind::Config, "{} is {}, expected {} to {}", name, value, low, high);
+  }
+}
+
+}  // namespace
+
 double default_learning_rate(OptimizerKind optimizer, int batch_size, bool has_init) {
   double share = batch_size / 64.0;
   double rate = optimizer == OptimizerKind::Sgd ? 0.05 * share : 1e-3 * std::sqrt(share);
@@ -65,14 +73,6 @@ double default_weight_decay(OptimizerKind optimizer) {
   }
   return 0;
 }
-
-void check_range(const char* name, double value, double low, double high) {
-  if (!(value >= low && value <= high)) {
-    fail(ErrorKind::Config, "{} is {}, expected {} to {}", name, value, low, high);
-  }
-}
-
-}  // namespace
 
 void check_config(const TrainConfig& config) {
   if (config.data.empty()) fail(ErrorKind::Config, "no folder of images was given");

@@ -13,6 +13,10 @@ void check_config(const TrainConfig& config);
 // Every optional filled in. Rules: docs/cli.md, the defaults of `pounce train`.
 TrainConfig fill_defaults(TrainConfig config, const ImageFolder& dataset);
 
+// At the peak of the schedule: grows with the batch size, less from trained weights.
+double default_learning_rate(OptimizerKind optimizer, int batch_size, bool has_init = false);
+double default_weight_decay(OptimizerKind optimizer);
+
 // Optimizer updates of one epoch.
 int64_t updates_per_epoch(int64_t train_images, int batch_size);
 

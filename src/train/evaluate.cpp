@@ -104,7 +104,7 @@ EvalResult evaluate(const EvalConfig& config,
                       .shuffle = false,
                       .workers = config.workers},
                      set.samples);
-  auto on_batch = [&](const Batch& batch, std::span<const float> logits) {
+  auto on_batch = [&](const ImageBatch& batch, std::span<const float> logits) {
     size_t classes = model.info().classes.size();
     for (size_t i = 0; i < size_t(batch.size()); ++i) {
       std::span<const float> row = logits.subspan(i * classes, classes);

@@ -21,10 +21,10 @@ std::vector<float> run_evaluation(Session& session, const StepSpec& spec,
 
 void evaluate_loader(
     Session& session, const StepSpec& spec, BatchLoader& loader, std::stop_token stop,
-    const std::function<void(const Batch&, std::span<const float> logits)>& on_batch) {
+    const std::function<void(const ImageBatch&, std::span<const float> logits)>& on_batch) {
   loader.start_epoch(0);
   while (!stop.stop_requested()) {
-    std::optional<Batch> batch = loader.next();
+    std::optional<ImageBatch> batch = loader.next();
     if (!batch) return;
     std::vector<float> logits;
     if (batch->size() > 0) logits = run_evaluation(session, spec, batch->images, batch->size());

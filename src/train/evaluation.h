@@ -21,6 +21,6 @@ std::vector<float> run_evaluation(Session& session, const StepSpec& spec,
 // Calls `on_batch(batch, logits)` for every batch of the loader's epoch 0, in order, until stopped.
 void evaluate_loader(
     Session& session, const StepSpec& spec, BatchLoader& loader, std::stop_token stop,
-    const std::function<void(const Batch&, std::span<const float> logits)>& on_batch);
+    const std::function<void(const ImageBatch&, std::span<const float> logits)>& on_batch);
 
 }  // namespace pounce

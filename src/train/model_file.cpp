@@ -58,12 +58,19 @@ ModelInfo info_from_json(const std::string& text) {
   return info;
 }
 
-void check_info(const ModelInfo& info) {
+void check_network(const ModelInfo& info) {
+  if (info.model == kCustomModel) {
+    fail_with_hint(ErrorKind::BadData, "load it in the program it was trained by: Model::load",
+                   "it holds a network of a program's own, which is not in the file");
+  }
   auto known = network_names();
   if (std::find(known.begin(), known.end(), info.model) == known.end()) {
     fail(ErrorKind::BadData, "it holds a model \"{}\", this version knows: {}", info.model,
          fmt::join(known, ", "));
   }
+}
+
+void check_info(const ModelInfo& info) {
   // Names may repeat: those of two folders that are not UTF-8 can be stored alike.
   auto is_empty = [](const std::string& name) { return name.empty(); };
   bool has_classes =
@@ -80,9 +87,9 @@ void check_info(const ModelInfo& info) {
   }
 }
 
-std::vector<float> floats_of(const NamedTensor& tensor) {
-  std::vector<float> values(tensor.bytes.size() / sizeof(float));
-  std::memcpy(values.data(), tensor.bytes.data(), tensor.bytes.size());
+std::vector<float> floats_of(const std::vector<uint8_t>& bytes) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 
@@ -134,22 +141,42 @@ Shape file_shape(const StateEntry& entry) {
   return {shape[0], shape[3], shape[1], shape[2]};
 }
 
-ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& state,
-                       Session& session, bool averages) {
+ModelFile make_model_file(const ModelInfo& info) {
   ModelFile file;
   file.info = info;
   file.tensors.metadata = {{"format", "pt"}, {kMetadataKey, info_to_json(info)}};
+  return file;
+}
+
+NamedTensor to_file_tensor(const StateEntry& entry, std::vector<uint8_t> memory) {
+  NamedTensor tensor{entry.name, {entry.type.dtype, file_shape(entry)}, std::move(memory)};
+  if (entry.layout == FileLayout::ConvKcrs) {
+    tensor.bytes = to_bytes(kcrs_from_krsc(floats_of(tensor.bytes), entry.type.shape));
+  }
+  return tensor;
+}
+
+std::vector<uint8_t> from_file_tensor(const ModelFile& file, const StateEntry& entry) {
+  const NamedTensor* tensor = file.tensors.find(entry.name);
+  TensorType expected{entry.type.dtype, file_shape(entry)};
+  if (tensor == nullptr || tensor->type != expected) {
+    fail_with_hint(ErrorKind::BadData, "use the file pounce train wrote, or copy it again",
+                   "the model file says it is a {} of {} classes, but tensor \"{}\" is {}, "
+                   "expected {}",
+                   file.info.model, file.info.classes.size(), entry.name,
+                   tensor == nullptr ? "absent" : to_string(tensor->type), to_string(expected));
+  }
+  if (entry.layout == FileLayout::Same) return tensor->bytes;
+  return to_bytes(krsc_from_kcrs(floats_of(tensor->bytes), entry.type.shape));
+}
+
+ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& state,
+                       Session& session, bool averages) {
+  ModelFile file = make_model_file(info);
   for (const StateEntry& entry : state) {
     std::string variable = variable_name(entry, averages);
     if (!session.has_variable(variable)) continue;
-    NamedTensor tensor{entry.name, {entry.type.dtype, file_shape(entry)}, {}};
-    if (entry.layout == FileLayout::ConvKcrs) {
-      tensor.bytes =
-          to_bytes(kcrs_from_krsc(session.read_values<float>(variable), entry.type.shape));
-    } else {
-      tensor.bytes = session.read_values<uint8_t>(variable);
-    }
-    file.tensors.tensors.push_back(std::move(tensor));
+    file.tensors.tensors.push_back(to_file_tensor(entry, session.read_values<uint8_t>(variable)));
   }
   return file;
 }
@@ -185,7 +212,7 @@ std::optional<ModelInfo> read_description(const TensorFile& file) {
   }
 }
 
-ModelFile load_model(const std::string& path) {
+ModelFile load_model(const std::string& path, bool any_network) {
   std::string file_path = find_model_file(path);
   Result<std::vector<uint8_t>> bytes = read_file(file_path);
   if (!bytes) throw bytes.error();
@@ -199,6 +226,7 @@ ModelFile load_model(const std::string& path) {
                      "it holds {} tensors but no Pounce description", file.tensors.tensors.size());
     }
     file.info = *info;
+    if (!any_network) check_network(file.info);
     return file;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::BadData) throw;
@@ -213,20 +241,7 @@ void import_model(const ModelFile& file, const std::vector<StateEntry>& state, S
   for (const StateEntry& entry : state) {
     std::string variable = variable_name(entry, averages);
     if (!session.has_variable(variable)) continue;
-    const NamedTensor* tensor = file.tensors.find(entry.name);
-    TensorType expected{entry.type.dtype, file_shape(entry)};
-    if (tensor == nullptr || tensor->type != expected) {
-      fail_with_hint(ErrorKind::BadData, "use the file pounce train wrote, or copy it again",
-                     "the model file says it is a {} of {} classes, but tensor \"{}\" is {}, "
-                     "expected {}",
-                     file.info.model, file.info.classes.size(), entry.name,
-                     tensor == nullptr ? "absent" : to_string(tensor->type), to_string(expected));
-    }
-    if (entry.layout == FileLayout::ConvKcrs) {
-      session.write(variable, bytes_of(krsc_from_kcrs(floats_of(*tensor), entry.type.shape)));
-    } else {
-      session.write(variable, bytes_of(tensor->bytes));
-    }
+    session.write(variable, bytes_of(from_file_tensor(file, entry)));
   }
 }
 

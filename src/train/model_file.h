@@ -14,8 +14,11 @@
 
 namespace pounce {
 
+// ModelInfo::model of a network that a program describes: its file needs that program.
+inline constexpr char kCustomModel[] = "custom";
+
 struct ModelInfo {
-  std::string model;                 // a name of network_names()
+  std::string model;                 // a name of network_names(), or kCustomModel
   std::vector<std::string> classes;  // in label order
   int image_size = 224;
   double resize_ratio = 0.875;
@@ -29,6 +32,13 @@ struct ModelFile {
   TensorFile tensors;  // torch layout
 };
 
+// A file without tensors.
+ModelFile make_model_file(const ModelInfo& info);
+// One entry's tensor as files lay it out, from its bytes in memory's layout.
+NamedTensor to_file_tensor(const StateEntry& entry, std::vector<uint8_t> memory);
+// The other way. Throws BadData where the tensor is absent or of another type than the network's.
+std::vector<uint8_t> from_file_tensor(const ModelFile& file, const StateEntry& entry);
+
 // Weights of the session, of those entries it has, converted to torchvision's layout.
 // `averages`: of the moving averages where there are some.
 ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& state,
@@ -39,7 +49,8 @@ void save_model(const std::string& path, const ModelFile& file);
 // `path`: a model file, or a run folder, whose best.safetensors is taken (else last.safetensors).
 // Throws Config where there is nothing, BadData for damage or a file that is no Pounce model.
 std::string find_model_file(const std::string& path);
-ModelFile load_model(const std::string& path);
+// Networks of network_names() alone, unless `any_network`.
+ModelFile load_model(const std::string& path, bool any_network = false);
 
 // What the metadata says of a model; nullopt for a file that Pounce did not write. Throws BadData
 // for a description that cannot be read or has impossible values.

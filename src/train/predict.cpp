@@ -72,7 +72,7 @@ class Predictor::Impl {
                         .shuffle = false,
                         .workers = options_.workers},
                        samples);
-    auto on_batch = [&](const Batch& batch, std::span<const float> logits) {
+    auto on_batch = [&](const ImageBatch& batch, std::span<const float> logits) {
       report(batch, logits, paths, on_prediction);
     };
     evaluate_loader(model_.session(), model_.spec(), loader, stop, on_batch);
@@ -87,7 +87,7 @@ class Predictor::Impl {
   }
 
   // Predictions and failures of a batch, merged back into the order of the paths.
-  void report(const Batch& batch, std::span<const float> logits,
+  void report(const ImageBatch& batch, std::span<const float> logits,
               const std::vector<std::string>& paths,
               const std::function<void(const Prediction&)>& on_prediction) {
     size_t used = 0, failed = 0;

@@ -34,7 +34,7 @@ class StepBuilder {
     Value targets =
         graph_.add_one(OpKind::OneHot, {labels},
                        {{"classes", spec_.classes}, {"smoothing", spec_.label_smoothing}});
-    Value loss = graph_.add_one(OpKind::CrossEntropy, {logits, targets, weights}, {}, "loss");
+    Value loss = add_loss(logits, targets, weights);
     graph_.add_output(names::kLogits, logits);
     graph_.add_output(names::kLoss, loss);
     graph_.add_output(names::kRank, graph_.add_one(OpKind::TargetRank, {logits, labels}));
@@ -47,6 +47,19 @@ class StepBuilder {
       if (entry.trained) wanted.push_back(entry.variable);
     }
     return gradients(graph_, std::span(&loss, 1), std::span(&ones, 1), wanted);
+  }
+
+  Value add_loss(Value logits, Value targets, Value weights) {
+    if (!spec_.loss) {
+      return graph_.add_one(OpKind::CrossEntropy, {logits, targets, weights}, {}, "loss");
+    }
+    Value loss = spec_.loss(graph_, logits, targets);
+    if (graph_.type(loss) != graph_.type(weights)) {
+      fail_with_hint(ErrorKind::InvalidArgument, "sum or average over the classes: sum(x, {1})",
+                     "the loss is {}, expected one number an image: {}",
+                     to_string(graph_.type(loss)), to_string(graph_.type(weights)));
+    }
+    return graph_.add_one(OpKind::Mul, {loss, weights}, {}, "loss");
   }
 
   void count_batches() {

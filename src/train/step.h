@@ -17,8 +17,12 @@ namespace pounce {
 using NetworkBuilder =
     std::function<Network(Graph& graph, Value images, int64_t classes, bool training)>;
 
+// Appends a loss: logits N,K and targets N,K to the loss of each image, F32 N, before its weight.
+using LossBuilder = std::function<Value(Graph& graph, Value logits, Value targets)>;
+
 struct StepSpec {
   NetworkBuilder network;
+  LossBuilder loss;  // null: cross-entropy
   int64_t classes = 2;
   int64_t image_size = 224;
   std::array<double, 3> mean = {0.485, 0.456, 0.406};

@@ -64,13 +64,13 @@ class TrainingRun::Impl {
   void make_loaders();
 
   bool train_epoch(int epoch, const std::stop_token& stop);
-  void train_batch(const Batch& batch);
+  void train_batch(const ImageBatch& batch);
   bool add_train_program(int size);
   void estimate_time();
   void report(const std::string& program);
-  void check_stop_flag(const Batch& batch);
+  void check_stop_flag(const ImageBatch& batch);
   [[noreturn]] void fail_diverged(int64_t update, const std::string& where) const;
-  void note_holes(const Batch& batch);
+  void note_holes(const ImageBatch& batch);
   Validation validate(BatchLoader& loader, int epoch, const std::stop_token& stop);
   void end_epoch(int epoch, const Validation* validation);
   void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
@@ -185,16 +185,16 @@ void TrainingRun::Impl::make_runner() {
 }
 
 void TrainingRun::Impl::make_loaders() {
-  LoaderOptions options{.root = dataset_.root,
-                        .batch_size = *config_.batch_size,
-                        .preprocessing = {info_.image_size, info_.resize_ratio},
-                        .augmentation = {.enabled = true,
-                                         .crop_min = config_.crop_scale_min,
-                                         .crop_max = config_.crop_scale_max,
-                                         .hflip = config_.hflip,
-                                         .vflip = config_.vflip},
-                        .seed = config_.seed,
-                        .workers = config_.workers};
+  BatchLoaderOptions options{.root = dataset_.root,
+                             .batch_size = *config_.batch_size,
+                             .preprocessing = {info_.image_size, info_.resize_ratio},
+                             .augmentation = {.enabled = true,
+                                              .crop_min = config_.crop_scale_min,
+                                              .crop_max = config_.crop_scale_max,
+                                              .hflip = config_.hflip,
+                                              .vflip = config_.vflip},
+                             .seed = config_.seed,
+                             .workers = config_.workers};
   train_loader_ = std::make_unique<BatchLoader>(options, dataset_.train);
   if (dataset_.val.empty()) return;
   options.augmentation = {.enabled = false};
@@ -287,7 +287,7 @@ bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
   double start = monotonic_seconds();
   int64_t total = int64_t(dataset_.train.size());
   while (!stop.stop_requested()) {
-    std::optional<Batch> batch = train_loader_->next();
+    std::optional<ImageBatch> batch = train_loader_->next();
     if (!batch) {
       if (tally_.images == 0) {
         fail_with_hint(ErrorKind::BadData, "see skipped.tsv in the run folder",
@@ -308,7 +308,7 @@ bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
   return false;
 }
 
-void TrainingRun::Impl::train_batch(const Batch& batch) {
+void TrainingRun::Impl::train_batch(const ImageBatch& batch) {
   if (!runner_->has_train_size(batch.size()) && !add_train_program(batch.size())) return;
   std::vector<float> weights;
   for (int32_t label : batch.labels) weights.push_back(class_weights_[size_t(label)]);
@@ -362,7 +362,7 @@ void TrainingRun::Impl::report(const std::string& program) {
                     report_program(session(), program)});
 }
 
-void TrainingRun::Impl::check_stop_flag(const Batch& batch) {
+void TrainingRun::Impl::check_stop_flag(const ImageBatch& batch) {
   std::optional<NonFinite> found = runner_->non_finite();
   if (!found) return;
   std::string where = found->tensor;
@@ -379,7 +379,7 @@ void TrainingRun::Impl::fail_diverged(int64_t update, const std::string& where) 
                  where);
 }
 
-void TrainingRun::Impl::note_holes(const Batch& batch) {
+void TrainingRun::Impl::note_holes(const ImageBatch& batch) {
   for (const SkippedFile& hole : batch.holes) {
     if (config_.on_bad == BadFilePolicy::Stop) {
       fail_with_hint(ErrorKind::BadData, "remove or replace the file, or use --on-bad skip",
@@ -396,7 +396,7 @@ Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
   Validation validation(dataset_.classes.size());
   int64_t total = int64_t(loader.samples().size());
   evaluate_loader(
-      session(), spec_, loader, stop, [&](const Batch& batch, std::span<const float> logits) {
+      session(), spec_, loader, stop, [&](const ImageBatch& batch, std::span<const float> logits) {
         note_holes(batch);
         size_t classes = size_t(spec_.classes);
         for (size_t i = 0; i < size_t(batch.size()); ++i) {
@@ -484,12 +484,12 @@ void TrainingRun::Impl::save(bool is_best) {
 double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
   import_model(load_model(folder_->best_model()), runner_->state(), session(),
                config_.ema_decay > 0);
-  LoaderOptions options{.root = dataset_.root,
-                        .batch_size = *config_.batch_size,
-                        .preprocessing = {info_.image_size, info_.resize_ratio},
-                        .augmentation = {.enabled = false},
-                        .shuffle = false,
-                        .workers = config_.workers};
+  BatchLoaderOptions options{.root = dataset_.root,
+                             .batch_size = *config_.batch_size,
+                             .preprocessing = {info_.image_size, info_.resize_ratio},
+                             .augmentation = {.enabled = false},
+                             .shuffle = false,
+                             .workers = config_.workers};
   BatchLoader loader(options, dataset_.test);
   return validate(loader, epochs_done_, stop).tally().accuracy();
 }

@@ -123,12 +123,12 @@ TEST_F(DataCases, OddFiles) {
                                             "no_eoi.jpg"));
   EXPECT_THAT(unreadable, ElementsAre("dangling.jpg"));
   // Every image the scan accepts decodes.
-  LoaderOptions options;
+  BatchLoaderOptions options;
   options.root = dataset.root;
   options.preprocessing.image_size = 32;
   BatchLoader loader(options, dataset.train);
   loader.start_epoch(0);
-  std::optional<Batch> batch = loader.next();
+  std::optional<ImageBatch> batch = loader.next();
   ASSERT_TRUE(batch);
   EXPECT_EQ(batch->size(), 24);
   EXPECT_FALSE(loader.next());
@@ -170,7 +170,7 @@ TEST_F(DataCases, SplitsWithDifferentClasses) {
 
 TEST_F(DataCases, ThirtyThreeImagesMakeNoBatchOfOne) {
   ImageFolder dataset = scan("n33", 0);
-  LoaderOptions options;
+  BatchLoaderOptions options;
   options.root = dataset.root;
   options.batch_size = 32;
   options.preprocessing.image_size = 32;

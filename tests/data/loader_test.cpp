@@ -44,8 +44,8 @@ class LoaderTest : public testing::Test {
     dir_.put(samples_[size_t(i)].path, bytes);
   }
 
-  LoaderOptions options(int workers = 2) const {
-    LoaderOptions result;
+  BatchLoaderOptions options(int workers = 2) const {
+    BatchLoaderOptions result;
     result.root = dir_.path();
     result.batch_size = 8;
     result.preprocessing.image_size = kSize;
@@ -54,16 +54,16 @@ class LoaderTest : public testing::Test {
     return result;
   }
 
-  static std::vector<Batch> drain(BatchLoader& loader, uint32_t epoch) {
+  static std::vector<ImageBatch> drain(BatchLoader& loader, uint32_t epoch) {
     loader.start_epoch(epoch);
-    std::vector<Batch> batches;
+    std::vector<ImageBatch> batches;
     while (auto batch = loader.next()) batches.push_back(std::move(*batch));
     return batches;
   }
 
-  static std::vector<uint32_t> indices_of(const std::vector<Batch>& batches) {
+  static std::vector<uint32_t> indices_of(const std::vector<ImageBatch>& batches) {
     std::vector<uint32_t> indices;
-    for (const Batch& batch : batches) {
+    for (const ImageBatch& batch : batches) {
       indices.insert(indices.end(), batch.indices.begin(), batch.indices.end());
     }
     return indices;
@@ -76,7 +76,7 @@ class LoaderTest : public testing::Test {
 TEST_F(LoaderTest, EveryImageOnceInBatchesOfNearlyOneSize) {
   make_images(33);
   BatchLoader loader(options(), samples_);
-  std::vector<Batch> batches = drain(loader, 0);
+  std::vector<ImageBatch> batches = drain(loader, 0);
   EXPECT_EQ(loader.batches(), 5);
   std::vector<uint32_t> indices = indices_of(batches);
   std::sort(indices.begin(), indices.end());
@@ -96,14 +96,14 @@ TEST_F(LoaderTest, EveryImageOnceInBatchesOfNearlyOneSize) {
 TEST_F(LoaderTest, BytesDoNotDependOnWorkersOrPrefetch) {
   make_images(50);
   BatchLoader one(options(1), samples_);
-  std::vector<Batch> expected = drain(one, 3);
+  std::vector<ImageBatch> expected = drain(one, 3);
   for (int workers : {2, 7}) {
     for (int prefetch : {1, 5}) {
-      LoaderOptions other = options(workers);
+      BatchLoaderOptions other = options(workers);
       other.prefetch = prefetch;
       BatchLoader loader(other, samples_);
       drain(loader, 2);
-      std::vector<Batch> batches = drain(loader, 3);
+      std::vector<ImageBatch> batches = drain(loader, 3);
       ASSERT_EQ(batches.size(), expected.size());
       for (size_t i = 0; i < batches.size(); ++i) {
         EXPECT_EQ(batches[i].images, expected[i].images);
@@ -116,7 +116,7 @@ TEST_F(LoaderTest, BytesDoNotDependOnWorkersOrPrefetch) {
 TEST_F(LoaderTest, EpochsDifferInOrderAndPixels) {
   make_images(20);
   BatchLoader loader(options(), samples_);
-  std::vector<Batch> first = drain(loader, 0), second = drain(loader, 1);
+  std::vector<ImageBatch> first = drain(loader, 0), second = drain(loader, 1);
   EXPECT_NE(indices_of(first), indices_of(second));
   EXPECT_NE(first[0].images, second[0].images);
   EXPECT_EQ(indices_of(drain(loader, 0)), indices_of(first));
@@ -124,11 +124,11 @@ TEST_F(LoaderTest, EpochsDifferInOrderAndPixels) {
 
 TEST_F(LoaderTest, WithoutShuffleAndAugmentationItIsTheEvaluationRule) {
   make_images(10);
-  LoaderOptions plain = options();
+  BatchLoaderOptions plain = options();
   plain.shuffle = false;
   plain.augmentation.enabled = false;
   BatchLoader loader(plain, samples_);
-  std::vector<Batch> batches = drain(loader, 0);
+  std::vector<ImageBatch> batches = drain(loader, 0);
   EXPECT_THAT(indices_of(batches), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
   size_t bytes = size_t(kSize) * kSize * 3;
   for (size_t i = 0; i < 5; ++i) {
@@ -142,12 +142,12 @@ TEST_F(LoaderTest, WithoutShuffleAndAugmentationItIsTheEvaluationRule) {
 TEST_F(LoaderTest, ADamagedBodyLeavesAHoleAndTheOrderStays) {
   make_images(24);
   BatchLoader clean(options(), samples_);
-  std::vector<Batch> before = drain(clean, 0);
+  std::vector<ImageBatch> before = drain(clean, 0);
   uint32_t bad = before[1].indices[3];
   damage(int(bad));
   for (int workers : {1, 4}) {
     BatchLoader loader(options(workers), samples_);
-    std::vector<Batch> after = drain(loader, 0);
+    std::vector<ImageBatch> after = drain(loader, 0);
     ASSERT_EQ(after.size(), before.size());
     EXPECT_EQ(after[1].size(), 7);
     EXPECT_EQ(after[1].planned_size, 8);
@@ -164,9 +164,9 @@ TEST_F(LoaderTest, ADamagedBodyLeavesAHoleAndTheOrderStays) {
     EXPECT_EQ(after[1].images, expected);
     // Later epochs leave it out and say nothing more.
     EXPECT_THAT(loader.excluded(), ElementsAre(samples_[bad].id));
-    std::vector<Batch> later = drain(loader, 1);
+    std::vector<ImageBatch> later = drain(loader, 1);
     EXPECT_EQ(indices_of(later).size(), 23U);
-    for (const Batch& batch : later) EXPECT_THAT(batch.holes, IsEmpty());
+    for (const ImageBatch& batch : later) EXPECT_THAT(batch.holes, IsEmpty());
   }
 }
 
@@ -174,7 +174,7 @@ TEST_F(LoaderTest, AVanishedFileIsAHoleAndAWholeBatchMayBeEmpty) {
   make_images(4);
   std::filesystem::remove_all(dir_ / "cat");
   BatchLoader loader(options(), samples_);
-  std::vector<Batch> batches = drain(loader, 0);
+  std::vector<ImageBatch> batches = drain(loader, 0);
   ASSERT_EQ(batches.size(), 1U);
   EXPECT_EQ(batches[0].size(), 0);
   ASSERT_EQ(batches[0].holes.size(), 4U);
@@ -196,10 +196,10 @@ TEST_F(LoaderTest, ExcludedImagesAreLeftOutAndTheRestKeepsItsOrder) {
 TEST_F(LoaderTest, RanksShareEachBatch) {
   make_images(33);
   BatchLoader whole(options(), samples_);
-  std::vector<Batch> all = drain(whole, 0);
-  std::vector<std::vector<Batch>> parts;
+  std::vector<ImageBatch> all = drain(whole, 0);
+  std::vector<std::vector<ImageBatch>> parts;
   for (int rank = 0; rank < 4; ++rank) {
-    LoaderOptions part = options(1);
+    BatchLoaderOptions part = options(1);
     part.rank = rank;
     part.world = 4;
     BatchLoader loader(part, samples_);
@@ -217,11 +217,11 @@ TEST_F(LoaderTest, RanksShareEachBatch) {
 
 TEST_F(LoaderTest, ARankWithoutImagesStillCountsTheBatch) {
   make_images(2);
-  LoaderOptions part = options(1);
+  BatchLoaderOptions part = options(1);
   part.rank = 0;
   part.world = 4;
   BatchLoader loader(part, samples_);
-  std::vector<Batch> batches = drain(loader, 0);
+  std::vector<ImageBatch> batches = drain(loader, 0);
   ASSERT_EQ(batches.size(), 1U);
   EXPECT_EQ(batches[0].size(), 0);
   EXPECT_THAT(batches[0].holes, IsEmpty());
@@ -235,7 +235,7 @@ TEST_F(LoaderTest, AbandonsAnEpochAndIsDestroyedAtAnyMoment) {
     for (int i = 0; i < taken; ++i) ASSERT_TRUE(loader.next());
     loader.start_epoch(1);
     ASSERT_TRUE(loader.next());
-    std::vector<Batch> batches = drain(loader, 2);
+    std::vector<ImageBatch> batches = drain(loader, 2);
     EXPECT_EQ(indices_of(batches).size(), 60U);
     loader.start_epoch(3);
   }
@@ -244,7 +244,7 @@ TEST_F(LoaderTest, AbandonsAnEpochAndIsDestroyedAtAnyMoment) {
 TEST_F(LoaderTest, AStopTokenEndsNext) {
   make_images(40);
   std::stop_source source;
-  LoaderOptions stoppable = options();
+  BatchLoaderOptions stoppable = options();
   stoppable.stop = source.get_token();
   BatchLoader loader(stoppable, samples_);
   loader.start_epoch(0);
@@ -264,7 +264,7 @@ TEST_F(LoaderTest, AStopTokenEndsNext) {
 
 TEST_F(LoaderTest, AnExceptionInAWorkerComesOutOfNext) {
   make_images(30);
-  LoaderOptions plain = options(3);
+  BatchLoaderOptions plain = options(3);
   plain.shuffle = false;
   BatchLoader loader(plain, samples_);
   // Beyond the range of the random numbers: the workers throw.
@@ -277,7 +277,7 @@ TEST_F(LoaderTest, AnExceptionInAWorkerComesOutOfNext) {
 TEST_F(LoaderTest, RecycledMemoryChangesNothing) {
   make_images(40);
   BatchLoader fresh(options(), samples_);
-  std::vector<Batch> expected = drain(fresh, 0);
+  std::vector<ImageBatch> expected = drain(fresh, 0);
   BatchLoader loader(options(), samples_);
   for (uint32_t epoch : {1U, 0U}) {
     loader.start_epoch(epoch);
@@ -292,14 +292,14 @@ TEST_F(LoaderTest, RecycledMemoryChangesNothing) {
 }
 
 TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
-  for (auto change : std::vector<void (*)(LoaderOptions&)>{
-           [](LoaderOptions& o) { o.batch_size = 0; },
-           [](LoaderOptions& o) { o.prefetch = 0; },
-           [](LoaderOptions& o) { o.rank = 1; },
-           [](LoaderOptions& o) { o.preprocessing.image_size = 0; },
-           [](LoaderOptions& o) { o.preprocessing.resize_ratio = 0; },
+  for (auto change : std::vector<void (*)(BatchLoaderOptions&)>{
+           [](BatchLoaderOptions& o) { o.batch_size = 0; },
+           [](BatchLoaderOptions& o) { o.prefetch = 0; },
+           [](BatchLoaderOptions& o) { o.rank = 1; },
+           [](BatchLoaderOptions& o) { o.preprocessing.image_size = 0; },
+           [](BatchLoaderOptions& o) { o.preprocessing.resize_ratio = 0; },
        }) {
-    LoaderOptions bad = options();
+    BatchLoaderOptions bad = options();
     change(bad);
     EXPECT_THROW(BatchLoader(bad, samples_), Error);
   }
