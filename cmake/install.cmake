@@ -10,6 +10,11 @@ install(TARGETS pounce_shared EXPORT pounce
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/pounce
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT program)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT library)
+
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/pounce)
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/pounce-config.cmake.in
   ${PROJECT_BINARY_DIR}/pounce-config.cmake INSTALL_DESTINATION ${package_folder})

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "ir/conv_params.h"
 #include "ir/text.h"
 #include "ir/verify.h"
 #include "nn/resnet.h"
@@ -120,6 +121,27 @@ TEST(Networks, CnnHasTheDocumentedLayers) {
                                              "fc.bias [10]"};
   EXPECT_EQ(lines, expected);
   EXPECT_EQ(built.graph.shape(built.network.logits), (Shape{4, 10}));
+}
+
+// docs/from-pytorch.md builds the cnn in PyTorch to read the files of Pounce.
+TEST(Networks, CnnIsTheOneOfTheDocumentation) {
+  std::ifstream in(POUNCE_SOURCE_DIR "/docs/from-pytorch.md");
+  std::string page{std::istreambuf_iterator<char>(in), {}};
+  size_t begin = page.find("def cnn("), end = page.find("return model", begin);
+  ASSERT_NE(end, std::string::npos);
+  std::string code = page.substr(begin, end - begin);
+  Built built = build("cnn", 10, true, {4, 16, 16, 3});
+  std::string convolutions;
+  for (const Node& node : built.graph.nodes()) {
+    if (node.op != OpKind::Conv2d) continue;
+    ConvParams conv = conv_params(built.graph, node);
+    convolutions += fmt::format("{}({}, {}, {})", convolutions.empty() ? "" : ", ", conv.channels,
+                                conv.out_channels, conv.stride_h);
+  }
+  EXPECT_NE(code.find(" in (" + convolutions + "):"), std::string::npos) << convolutions;
+  const StateEntry& fc = built.network.state.at(built.network.state.size() - 2);
+  std::string linear = fmt::format("nn.Linear({}, ", fc.type.shape[1]);
+  EXPECT_NE(code.find(linear), std::string::npos) << linear;
 }
 
 TEST(Networks, AreKnownByName) {
