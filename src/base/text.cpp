@@ -36,6 +36,19 @@ std::optional<T> parse_number(std::string_view text) {
   return value;
 }
 
+// C0, DEL and C1; separators of lines; embeddings, overrides and isolates of the direction.
+bool steers_terminal(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c <= 0x9F) || c == 0x2028 || c == 0x2029 ||
+         (c >= 0x202A && c <= 0x202E) || (c >= 0x2066 && c <= 0x2069);
+}
+
+std::string escape(char32_t c) {
+  if (c == '\n') return "\\n";
+  if (c == '\r') return "\\r";
+  if (c == '\t') return "\\t";
+  return c < 0x80 ? fmt::format("\\x{:02x}", uint32_t(c)) : fmt::format("\\u{:04x}", uint32_t(c));
+}
+
 std::string spaces(int n) {
   return std::string(size_t(std::max(0, n)), ' ');
 }
@@ -177,6 +190,23 @@ std::string to_lower_ascii(std::string_view text) {
     if (c >= 'A' && c <= 'Z') c = char(c - 'A' + 'a');
   }
   return lower;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    size_t begin = at;
+    char32_t c = next_code_point(text, at);
+    bool is_bad_byte = c == kReplacement && at - begin == 1;
+    if (is_bad_byte) {
+      result += fmt::format("\\x{:02x}", uint8_t(text[begin]));
+    } else if (steers_terminal(c)) {
+      result += escape(c);
+    } else {
+      result += text.substr(begin, at - begin);
+    }
+  }
+  return result;
 }
 
 }  // namespace pounce

@@ -43,4 +43,9 @@ std::optional<double> parse_double(std::string_view text);
 
 std::string to_lower_ascii(std::string_view text);
 
+// Text from elsewhere (names in files, words of the command line) for a terminal or a line of a
+// table: characters that steer a terminal, end a line or turn the direction of writing stand as
+// \n, \x1b, \u202e, and bytes that are not UTF-8 as \xff.
+std::string printable(std::string_view text);
+
 }  // namespace pounce

@@ -130,7 +130,7 @@ int dispatch(std::span<const std::string> words, Output& output, const BeforeWor
   if (words.empty()) {
     std::string help = program_help();
     help.pop_back();
-    output.message(help);
+    output.finished_text(help);
     return kWrongUsage;
   }
   const std::string& first = words[0];

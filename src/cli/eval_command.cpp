@@ -18,18 +18,18 @@ void report_notes(Session& session, const EvalResult& result) {
   for (const std::string& note : result.notes) {
     if (settings.json) output.result(note_json(note));
     if (settings.json || settings.quiet) continue;
-    output.message(fmt::format("{} {}", output.paint(Style::Note, "note:"), note));
+    output.message(Style::Note, "note:", note);
   }
   if (settings.json || settings.quiet) return;
-  std::string warning = output.paint(Style::Warning, "warning:");
   for (size_t i = 0; i < result.skipped.size() && i < kSkippedFilesNamed; ++i) {
     const SkippedFileInfo& file = result.skipped[i];
-    output.message(
-        fmt::format("{} skipped {}: {}: {}", warning, file.path, file.kind, file.reason));
+    output.message(Style::Warning, "warning:",
+                   fmt::format("skipped {}: {}: {}", file.path, file.kind, file.reason));
   }
   if (result.skipped.size() > kSkippedFilesNamed) {
-    output.message(fmt::format("{} {} more files were skipped", warning,
-                               result.skipped.size() - kSkippedFilesNamed));
+    output.message(
+        Style::Warning, "warning:",
+        fmt::format("{} more files were skipped", result.skipped.size() - kSkippedFilesNamed));
   }
 }
 

@@ -16,22 +16,28 @@ std::string number(const std::optional<double>& value) {
   return value ? fmt::format("{:.4g}", *value) : "-";
 }
 
+// A fact a line; what a file says stands in it, so that each is made printable.
+std::string fact(std::string_view name, std::string_view value) {
+  return fmt::format("{:<8} {}\n", name, printable(value));
+}
+
+std::string split_words(const ModelDescription& model) {
+  if (model.split_rule.empty()) return "no images were held back by rule";
+  return fmt::format("{} of the images held back by {}", model.val_fraction, model.split_rule);
+}
+
 std::string description_lines(const ModelDescription& model) {
-  std::string text = fmt::format("model    {}, {} parameters, written by Pounce {}\n", model.model,
-                                 group_digits(model.parameters), model.version);
-  text += fmt::format("classes  {}: {}\n", model.classes.size(),
-                      list_some(model.classes, kClassesNamed));
-  text += fmt::format("images   {} px; fit {}, resize {}, crop {}, {}\n", model.image_size,
-                      model.fit, model.resize, model.crop, model.interpolation);
-  text += fmt::format("values   mean {}, std {}\n", fmt::join(model.mean, " "),
-                      fmt::join(model.std, " "));
-  text += fmt::format("rules    EXIF orientation {}, alpha {}\n",
-                      model.exif ? "applied" : "ignored", model.alpha);
-  std::string split = "none: a folder was for validation, or nothing was";
-  if (!model.split_rule.empty()) {
-    split = fmt::format("{} of the images held back by {}", model.val_fraction, model.split_rule);
-  }
-  return text + "split    " + split + '\n';
+  return fact("model", fmt::format("{}, {} parameters, written by Pounce {}", model.model,
+                                   group_digits(model.parameters), model.version)) +
+         fact("classes", fmt::format("{}: {}", model.classes.size(),
+                                     list_some(model.classes, kClassesNamed))) +
+         fact("images", fmt::format("{} px; fit {}, resize {}, crop {}, {}", model.image_size,
+                                    model.fit, model.resize, model.crop, model.interpolation)) +
+         fact("values", fmt::format("mean {}, std {}", fmt::join(model.mean, " "),
+                                    fmt::join(model.std, " "))) +
+         fact("rules", fmt::format("EXIF orientation {}, alpha {}",
+                                   model.exif ? "applied" : "ignored", model.alpha)) +
+         fact("split", split_words(model));
 }
 
 std::string tensor_table(const Inspection& inspection) {
@@ -50,14 +56,12 @@ std::string tensor_table(const Inspection& inspection) {
 
 std::string report(const Inspection& inspection) {
   std::string text =
-      fmt::format("file     {}, {}\n", inspection.path, human_bytes(inspection.bytes));
-  if (inspection.description) {
-    text += description_lines(*inspection.description);
-  } else {
-    text += "model    not written by Pounce: no classes, no preprocessing\n";
-  }
+      fact("file", fmt::format("{}, {}", inspection.path, human_bytes(inspection.bytes)));
+  text += inspection.description
+              ? description_lines(*inspection.description)
+              : fact("model", "not written by Pounce: no classes, no preprocessing");
   for (const auto& [key, value] : inspection.metadata) {
-    text += fmt::format("metadata {}\n", truncate_to_width(key + " = " + value, kMostColumns));
+    text += fact("metadata", truncate_to_width(printable(key + " = " + value), kMostColumns));
   }
   return text + tensor_table(inspection);
 }
@@ -65,8 +69,8 @@ std::string report(const Inspection& inspection) {
 void warn_of_bad_values(Session& session, const Inspection& inspection) {
   for (const TensorSummary& tensor : inspection.tensors) {
     if (tensor.nan == 0 && tensor.infinite == 0) continue;
-    session.output.message(fmt::format("{} {}: {} of {} are not finite: {} NaN, {} infinite",
-                                       session.output.paint(Style::Warning, "warning:"),
+    session.output.message(Style::Warning, "warning:",
+                           fmt::format("{}: {} of {} are not finite: {} NaN, {} infinite",
                                        tensor.name, group_digits(tensor.nan + tensor.infinite),
                                        count_of(tensor.elements, "value", "values"),
                                        group_digits(tensor.nan), group_digits(tensor.infinite)));

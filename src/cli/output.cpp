@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/system.h"
+#include "base/text.h"
 
 namespace pounce::cli {
 namespace {
@@ -59,9 +60,21 @@ void Output::result(std::string_view line) {
 }
 
 void Output::message(std::string_view line) {
+  finished_text(printable(line));
+}
+
+void Output::message(Style style, std::string_view line) {
+  finished_text(paint(style, printable(line)));
+}
+
+void Output::message(Style style, std::string_view label, std::string_view line) {
+  finished_text(fmt::format("{} {}", paint(style, label), printable(line)));
+}
+
+void Output::finished_text(std::string_view text) {
   std::lock_guard lock(mutex_);
   // One write, so that lines of several processes do not mix.
-  write_(kStderr, erasure().append(line) + '\n');
+  write_(kStderr, erasure().append(text) + '\n');
 }
 
 void Output::progress(std::string_view line) {
@@ -98,13 +111,13 @@ std::string Output::paint(Style style, std::string_view text) const {
 }
 
 void print_error(Output& output, const Error& error) {
-  std::string text =
-      fmt::format("pounce: {} {}", output.paint(Style::Error, "error:"), error.message());
-  for (const std::string& line : error.context()) text += "\n  " + line;
+  std::string text = fmt::format("pounce: {} {}", output.paint(Style::Error, "error:"),
+                                 printable(error.message()));
+  for (const std::string& line : error.context()) text += "\n  " + printable(line);
   if (!error.hint().empty()) {
-    text += fmt::format("\n{} {}", output.paint(Style::Note, "hint:"), error.hint());
+    text += fmt::format("\n{} {}", output.paint(Style::Note, "hint:"), printable(error.hint()));
   }
-  output.message(text);
+  output.finished_text(text);
 }
 
 }  // namespace pounce::cli

@@ -34,8 +34,16 @@ class Output {
 
   // A line of standard output. Throws BrokenPipe, or Io when it cannot be written.
   void result(std::string_view line);
-  // A line of standard error; one that cannot be written is lost.
+  // A line of standard error; one that cannot be written is lost. Names in it may come from
+  // anywhere: it is made printable().
   void message(std::string_view line);
+  // The same in colour.
+  void message(Style style, std::string_view line);
+  // The same after a label in colour, as "warning:".
+  void message(Style style, std::string_view label, std::string_view line);
+  // Lines of standard error as they are. Whatever comes from elsewhere has gone through
+  // printable().
+  void finished_text(std::string_view text);
   // Replaces the progress line; `line` must fit into the terminal.
   void progress(std::string_view line);
   void clear_progress();

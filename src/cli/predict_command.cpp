@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json_events.h"
 #include "cli/predict_paths.h"
@@ -52,8 +53,8 @@ class PredictRun {
     has_failures_ = true;
     Output& output = session_.output;
     bool is_named = error.message().find(path) != std::string::npos;
-    output.message(fmt::format("pounce: {} {}{}", output.paint(Style::Error, "error:"),
-                               is_named ? "" : path + ": ", error.message()));
+    output.finished_text(fmt::format("pounce: {} {}", output.paint(Style::Error, "error:"),
+                                     printable((is_named ? "" : path + ": ") + error.message())));
     if (!session_.settings.output.json) return;
     Prediction failed;
     failed.path = path;

@@ -6,7 +6,10 @@
 
 namespace pounce::cli {
 
-std::string table(const std::vector<Row>& rows, size_t left_columns) {
+std::string table(std::vector<Row> rows, size_t left_columns) {
+  for (Row& row : rows) {
+    for (std::string& cell : row) cell = printable(cell);
+  }
   std::vector<int> widths(rows[0].size(), 0);
   for (const Row& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], display_width(row[i]));

@@ -11,7 +11,7 @@ namespace pounce::cli {
 using Row = std::vector<std::string>;
 
 // A line for each row, each after a line feed; rows must be equally long, and one at least. The
-// first `left_columns` are flush left, the others flush right.
-std::string table(const std::vector<Row>& rows, size_t left_columns);
+// first `left_columns` are flush left, the others flush right. Cells are made printable().
+std::string table(std::vector<Row> rows, size_t left_columns);
 
 }  // namespace pounce::cli

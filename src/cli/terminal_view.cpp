@@ -247,11 +247,11 @@ void TerminalView::show(const CheckpointSaved& event) {
 }
 
 void TerminalView::show(const WarningIssued& event) {
-  output_.message(fmt::format("{} {}", output_.paint(Style::Warning, "warning:"), event.message));
+  output_.message(Style::Warning, "warning:", event.message);
 }
 
 void TerminalView::show(const NoteIssued& event) {
-  output_.message(fmt::format("{} {}", output_.paint(Style::Note, "note:"), event.message));
+  output_.message(Style::Note, "note:", event.message);
 }
 
 void TerminalView::show(const ProgramBuilt& event) {
@@ -275,7 +275,7 @@ void TerminalView::show(const RunEnd& event) {
   }
   if (event.test_accuracy) text += ", test accuracy " + percent(*event.test_accuracy);
   if (event.model.empty()) text += "; no epoch was completed, so there is no model";
-  output_.message(output_.paint(Style::Strong, text));
+  output_.message(Style::Strong, text);
 }
 
 }  // namespace pounce::cli

@@ -31,6 +31,23 @@ TEST(NextCodePoint, RefusesOverlongAndSurrogates) {
   EXPECT_EQ(at, 4U);
 }
 
+TEST(Printable, NothingSteersATerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb\x07"), "a\\x1b[31mb\\x07");
+  EXPECT_EQ(printable("a\nb\rc\td"), "a\\nb\\rc\\td");
+  EXPECT_EQ(printable(std::string("a\0b", 3)), "a\\x00b");
+  EXPECT_EQ(printable("\x7F"), "\\x7f");
+  EXPECT_EQ(printable("\u009b31m"), "\\u009b31m");  // C1: CSI in one character
+  EXPECT_EQ(printable("\x9B\xFF"), "\\x9b\\xff");   // and as a byte of Latin-1
+  EXPECT_EQ(printable("a\u202Egpj.exe\u2069\u2028"), "a\\u202egpj.exe\\u2069\\u2028");
+}
+
+TEST(Printable, WritingOfEveryKindStays) {
+  for (const char* text :
+       {"", "cat", "狗 e\u0301", "👨\u200D👩\u200D👧", "עברית \u200Fא", "\\n", "\uFFFD"}) {
+    EXPECT_EQ(printable(text), text);
+  }
+}
+
 TEST(Pad, GoesByColumns) {
   EXPECT_EQ(pad_right("猫", 4), "猫  ");
   EXPECT_EQ(pad_left("猫", 4), "  猫");

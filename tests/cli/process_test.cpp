@@ -325,6 +325,22 @@ TEST_F(SmallDigits, InspectShowsWhatIsInAModel) {
   EXPECT_EQ(object["bytes"], fs::file_size(work_.path(model)));
 }
 
+TEST_F(SmallDigits, InspectShowsForeignNamesWithoutObeyingThem) {
+  const std::string header =
+      R"({"__metadata__":{"k\u001b[2J":"v\nmodel    resnet18"},)"
+      R"("w\u001b[31m\nfc.bias":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})";
+  std::string bytes(8, '\0');
+  bytes[0] = char(header.size());
+  bytes += header + std::string("\0\0\xC0\x7F", 4);
+  write_file(work_.path("m.safetensors"), bytes);
+  Outcome outcome = run({"inspect", "m.safetensors"});
+  EXPECT_EQ(outcome.exit_code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("\nmetadata k\\x1b[2J = v\\nmodel    resnet18\n"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nw\\x1b[31m\\nfc.bias  F32 "));
+  EXPECT_EQ(outcome.err,
+            "warning: w\\x1b[31m\\nfc.bias: 1 of 1 value are not finite: 1 NaN, 0 infinite\n");
+}
+
 TEST_F(SmallDigits, ModelsThatAreNone) {
   std::string model = work_.path(train({"--out", "run"}));
   auto content = read_file(model);

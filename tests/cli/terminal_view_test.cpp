@@ -1,6 +1,7 @@
 // What people see: lines for events, a progress line that fits, tables in any script.
 #include "cli/terminal_view.h"
 
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -252,6 +253,34 @@ TEST(Output, ColorsOnlyWhenAsked) {
   EXPECT_THAT(colored.err, HasSubstr("\x1b[1;31merror:\x1b[0m found"));
 }
 
+// Whether nothing but line feeds is left of what steers a terminal.
+bool is_harmless(const std::string& text) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (printable(line) != line) return false;
+  }
+  return true;
+}
+
+TEST(Output, NamesCannotSteerTheTerminal) {
+  Screen screen({.progress = ProgressMode::Plain, .verbose = true});
+  const std::string evil = "a\x1b[2Jb\n\u202Ec\x9B";
+  RunBegin run = some_run();
+  run.classes = {evil, evil};
+  run.run_folder = run.config.data = run.device = evil;
+  screen.view.handle(run);
+  screen.view.handle(CheckpointSaved{evil});
+  screen.view.handle(WarningIssued{evil});
+  screen.view.handle(NoteIssued{evil});
+  screen.view.handle(ProgramBuilt{evil, 1, evil});
+  Error error(ErrorKind::BadData, evil, evil);
+  error.add_context(evil);
+  print_error(screen.output, error);
+  EXPECT_TRUE(is_harmless(screen.err)) << screen.err;
+  EXPECT_THAT(screen.err, HasSubstr("warning: a\\x1b[2Jb\\n\\u202ec\\x9b\n"));
+  EXPECT_THAT(screen.err, HasSubstr("hint: a\\x1b[2Jb\\n"));
+}
+
 TEST(Output, AReaderThatHasGoneIsNoError) {
   int reason = EPIPE;
   Output output(false, [&](int, std::string_view) {
@@ -289,6 +318,13 @@ TEST(EvalReport, ColumnsKeepTheirPlaceInAnyScript) {
             "most frequent confusions\n"
             "true    predicted  images\n"
             "三毛猫  dog             1");
+}
+
+TEST(EvalReport, NamesKeepToTheirRow) {
+  EvalResult result = some_result();
+  result.per_class[0].name = "a\nb\x1b[0m";
+  EXPECT_TRUE(is_harmless(eval_report(result)));
+  EXPECT_THAT(eval_report(result), HasSubstr("\na\\nb\\x1b[0m       3 "));
 }
 
 TEST(EvalReport, TopFiveOnlyWhereItMeansSomething) {
