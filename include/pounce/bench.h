@@ -12,11 +12,13 @@
 
 namespace pounce {
 
+constexpr double kMostBenchSeconds = 86'400;
+
 struct BenchStepConfig {
   std::string model = "resnet18";  // cnn, resnet18, resnet34, resnet50, resnet101
   int image_size = 224;            // pixels, square; 8 to 4096
   int batch_size = 16;
-  double seconds = 10;  // time steps for as long as this, but at least five
+  double seconds = 10;  // time steps for as long as this, but at least five; above 0
   int threads = 0;      // compute threads; 0: as many as there are cores
   std::string device = "auto";
 };
@@ -34,7 +36,9 @@ struct StepVerification {
 };
 
 struct BenchStepResult {
-  std::string device;  // "cpu, 8 threads"
+  std::string device;     // "cpu, 8 threads"
+  std::string precision;  // of the computation: fp32
+  std::string optimizer;  // adamw
   int64_t parameters = 0;
   int64_t planned_bytes = 0;  // weights, optimizer, activations, staging
   StepVerification verification;
@@ -45,14 +49,19 @@ struct BenchStepResult {
   double step_ms = 0;            // median
 };
 
+// What happens before the result is there. Either may be empty.
+struct BenchStepObserver {
+  std::function<void()> on_verifying;  // it takes seconds, for deep networks more than ten
+  std::function<void(const StepVerification&)> on_verified;
+};
+
 // Forward, backward and AdamW update of a classifier with two classes, from random weights: the
 // very program `pounce train` runs, with its uploads of images and downloads of losses. Verified
-// first, then warmed up, then timed. `on_verified` is called between. Throws Config for values out
+// first, then warmed up, then timed. Throws Config for values out
 // of range, Device for a device that is not there or whose results are wrong, OutOfMemory,
-// Interrupted once `stop` is requested.
-POUNCE_API BenchStepResult
-bench_step(const BenchStepConfig& config,
-           const std::function<void(const StepVerification&)>& on_verified = {},
-           std::stop_token stop = {});
+// Interrupted between two steps once `stop` is requested.
+POUNCE_API BenchStepResult bench_step(const BenchStepConfig& config,
+                                      const BenchStepObserver& observer = {},
+                                      std::stop_token stop = {});
 
 }  // namespace pounce

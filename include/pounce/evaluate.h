@@ -42,6 +42,7 @@ struct EvalResult {
   double accuracy = 0;  // correct / images
   double top5_accuracy = 0;
   double balanced_accuracy = 0;  // mean over the classes that have images
+  bool is_imbalanced = false;    // class sizes of the images differ by more than 10:1
   double loss = 0;               // mean cross-entropy, no smoothing
   int64_t images = 0;
   std::vector<std::vector<int64_t>> confusion;  // [true][predicted]

@@ -16,13 +16,14 @@ namespace pounce {
 // One tensor of a file; the numbers are those of its finite values.
 struct TensorSummary {
   std::string name;
-  std::string dtype;           // as the file says it: F64, F32, F16, BF16, I64, I32, U8
+  std::string dtype;           // as the file says it: F32, BF16, BOOL, F8_E4M3, ...
   std::vector<int64_t> shape;  // as in the file
   int64_t elements = 0;
   int64_t bytes = 0;
-  int64_t nan = 0;                            // values that are no number
-  int64_t infinite = 0;                       // of either sign
-  std::optional<double> min, max, mean, std;  // absent where no value is finite
+  int64_t nan = 0;       // values that are no number
+  int64_t infinite = 0;  // of either sign
+  // Absent where no value is finite, and for types other than F64, F32, F16, BF16, I64, I32, U8.
+  std::optional<double> min, max, mean, std;
 };
 
 // What `pounce train` wrote beside the weights.
@@ -50,8 +51,8 @@ struct Inspection {
   bool is_finite() const;
 };
 
-// `model`: any safetensors file, or a run folder (its best). Throws Config where there is none, Io,
-// BadData for a file that is damaged or of another form.
+// `model`: any safetensors file, or a run folder (its best). Throws Config where there is none or a
+// file of another form (a PyTorch file, a picture, a web page), Io, BadData for a damaged file.
 POUNCE_API Inspection inspect_model(const std::string& model);
 
 }  // namespace pounce

@@ -9,13 +9,11 @@
 namespace pounce::cli {
 namespace {
 
-constexpr double kMostSeconds = 86'400;
-
 void set_seconds(Settings& settings, const std::string& given) {
   std::optional<double> seconds = parse_double(given);
-  if (!seconds || *seconds <= 0 || *seconds > kMostSeconds) {
+  if (!seconds || *seconds <= 0 || *seconds > kMostBenchSeconds) {
     fail(ErrorKind::Config, "--seconds {}: expected a number above 0, at most {}",
-         given.empty() ? "(empty)" : given, kMostSeconds);
+         given.empty() ? "(empty)" : given, kMostBenchSeconds);
   }
   settings.bench_step.seconds = *seconds;
 }

@@ -20,8 +20,9 @@ std::string verified_line(const StepVerification& check) {
 }
 
 std::string report(const BenchStepConfig& config, const BenchStepResult& result) {
-  std::string text = fmt::format("{}, {} px, batch {}, fp32, AdamW, on {}\n", config.model,
-                                 config.image_size, config.batch_size, result.device);
+  std::string text =
+      fmt::format("{}, {} px, batch {}, {}, {}, on {}\n", config.model, config.image_size,
+                  config.batch_size, result.precision, result.optimizer, result.device);
   text += fmt::format("median    {} img/s  ({:.1f} ms a step)\n", rate(result.images_per_second),
                       result.step_ms);
   text += fmt::format("p10, p90  {}, {} img/s  ({} steps in {:.1f} s)\n", rate(result.p10),
@@ -33,11 +34,16 @@ std::string report(const BenchStepConfig& config, const BenchStepResult& result)
 
 int run_bench_step(Session& session) {
   const Settings& settings = session.settings;
-  auto on_verified = [&](const StepVerification& check) {
-    bool is_shown = !settings.output.quiet && !settings.output.json;
-    if (is_shown) session.output.message(verified_line(check));
-  };
-  BenchStepResult result = bench_step(settings.bench_step, on_verified, session.stop.token());
+  BenchStepObserver observer;
+  if (!settings.output.quiet && !settings.output.json) {
+    observer.on_verifying = [&] {
+      session.output.message("comparing two updates with the plain loops of the reference ...");
+    };
+    observer.on_verified = [&](const StepVerification& check) {
+      session.output.message(verified_line(check));
+    };
+  }
+  BenchStepResult result = bench_step(settings.bench_step, observer, session.stop.token());
   session.output.result(settings.output.json ? bench_step_json(settings.bench_step, result)
                                              : report(settings.bench_step, result));
   return 0;

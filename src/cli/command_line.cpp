@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <exception>
+#include <iterator>
 #include <new>
+#include <optional>
+#include <vector>
 
 #include <signal.h>
 
@@ -15,6 +18,7 @@
 #include "cli/json_events.h"
 #include "cli/man_page.h"
 #include "cli/parse.h"
+#include "pounce/event_json.h"
 
 namespace pounce::cli {
 namespace {
@@ -32,8 +36,8 @@ void print_text(Output& output, std::string text) {
   output.result(text);
 }
 
-void print_version(Output& output) {
-  output.result("pounce " POUNCE_VERSION);
+std::string version_text() {
+  return "pounce " POUNCE_VERSION;
 }
 
 struct CommandFunction {
@@ -86,7 +90,7 @@ int run_parsed(const Command& command, std::span<const std::string> words, Outpu
       print_text(output, full_help(command));
       break;
     case FlagAction::Version:
-      print_version(output);
+      print_text(output, version_text());
       break;
   }
   return kDone;
@@ -96,34 +100,62 @@ bool asks_for_help(const std::string& word) {
   return word == "-h" || word == "--help";
 }
 
-// The command that `words` begin with, whose words are taken off. Null where they ask for the help
-// of a group, as `bench -h` does. Throws Config for anything else.
-const Command* take_command(std::span<const std::string>& words) {
-  const std::string& first = words[0];
-  if (!is_command_group(first)) {
-    const Command* command = find_command(first);
-    if (!command) fail_unknown_command(first);
-    words = words.subspan(1);
-    return command;
+// The command that `words` begin with, whose words are taken off. Throws Config where there is
+// none.
+const Command& take_command(std::span<const std::string>& words) {
+  std::string name = words[0];
+  size_t taken = 1;
+  if (is_command_group(name)) {
+    if (words.size() < 2 || words[1].starts_with('-')) fail_incomplete_command(words);
+    name += " " + words[1];
+    taken = 2;
   }
-  if (words.size() < 2) fail_incomplete_command(first);
-  if (asks_for_help(words[1])) return nullptr;
-  std::string name = first + " " + words[1];
   const Command* command = find_command(name);
   if (!command) fail_unknown_command(name);
-  words = words.subspan(2);
-  return command;
+  words = words.subspan(taken);
+  return *command;
 }
 
-// The words after `help`.
+// What stands in place of a command takes no words.
+void refuse_more_words(const std::string& before, std::span<const std::string> words) {
+  if (words.empty()) return;
+  fail_with_hint(ErrorKind::Config, "pounce " + before, "{}: expected nothing after it, found {}",
+                 before, fmt::join(words, " "));
+}
+
+// The words after `help`. "help train -h" asks for nothing else than "help train".
 int run_help(std::span<const std::string> words, Output& output) {
-  if (words.empty()) return print_text(output, program_help()), kDone;
-  if (words.size() == 1 && is_command_group(words[0])) {
-    return print_text(output, group_help(words[0])), kDone;
+  std::vector<std::string> topic;
+  std::copy_if(words.begin(), words.end(), std::back_inserter(topic),
+               [](const std::string& word) { return !asks_for_help(word); });
+  if (topic.empty() || (topic.size() == 1 && topic[0] == "help")) {
+    return print_text(output, program_help()), kDone;
   }
-  const Command* command = take_command(words);
-  print_text(output, command ? full_help(*command) : program_help());
-  return kDone;
+  if (topic.size() == 1 && is_command_group(topic[0])) {
+    return print_text(output, group_help(topic[0])), kDone;
+  }
+  std::span<const std::string> rest = topic;
+  const Command& command = take_command(rest);
+  refuse_more_words("help " + command.name, rest);
+  return print_text(output, full_help(command)), kDone;
+}
+
+// Flags that stand in place of a command; nullopt for any other word.
+std::optional<std::string> program_answer(std::span<const std::string> words) {
+  const std::string& first = words[0];
+  std::span<const std::string> rest = words.subspan(1);
+  if (first == "--completions") {
+    std::string shell = rest.empty() ? "" : rest[0];
+    std::string script = completion_script(shell);
+    refuse_more_words(first + " " + shell, rest.subspan(1));
+    return script;
+  }
+  std::optional<std::string> text;
+  if (first == "-V" || first == "--version") text = version_text();
+  if (first == "--help-markdown") text = markdown_help();
+  if (first == "--help-man") text = man_page();
+  if (text) refuse_more_words(first, rest);
+  return text;
 }
 
 int dispatch(std::span<const std::string> words, Output& output, const BeforeWork& before_work) {
@@ -135,22 +167,19 @@ int dispatch(std::span<const std::string> words, Output& output, const BeforeWor
   }
   const std::string& first = words[0];
   std::span<const std::string> rest = words.subspan(1);
-  if (asks_for_help(first)) return run_help({}, output);
-  if (first == "help") return run_help(rest, output);
-  if (first == "-V" || first == "--version") return print_version(output), kDone;
-  if (first == "--help-markdown") return print_text(output, markdown_help()), kDone;
-  if (first == "--help-man") return print_text(output, man_page()), kDone;
-  if (first == "--completions") {
-    return print_text(output, completion_script(rest.empty() ? "" : rest[0])), kDone;
+  if (asks_for_help(first) || first == "help") return run_help(rest, output);
+  if (std::optional<std::string> answer = program_answer(words)) {
+    return print_text(output, std::move(*answer)), kDone;
   }
   if (first.starts_with('-')) {
     fail_with_hint(ErrorKind::Config, "pounce -h lists the commands",
                    "expected a command before the flag {}", first);
   }
+  bool asks_for_group = is_command_group(first) && !rest.empty() && asks_for_help(rest[0]);
+  if (asks_for_group) return print_text(output, group_help(first)), kDone;
   rest = words;
-  if (const Command* command = take_command(rest))
-    return run_parsed(*command, rest, output, before_work);
-  return print_text(output, group_help(first)), kDone;
+  const Command& command = take_command(rest);
+  return run_parsed(command, rest, output, before_work);
 }
 
 // Errors may come before the flags are understood, so the words themselves are looked through.
@@ -172,7 +201,7 @@ int report(const Error& error, Output& output, bool json) {
   print_error(output, error);
   if (!json) return exit_code_of(error.kind());
   try {
-    output.result(error_json(error));
+    output.result(error_to_json(error));
   } catch (...) {
     // Nobody reads standard output any more; standard error has the message.
   }

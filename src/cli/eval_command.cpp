@@ -16,7 +16,7 @@ void report_notes(Session& session, const EvalResult& result) {
   const OutputSettings& settings = session.settings.output;
   Output& output = session.output;
   for (const std::string& note : result.notes) {
-    if (settings.json) output.result(note_json(note));
+    if (settings.json) output.result(event_json(NoteIssued{note}));
     if (settings.json || settings.quiet) continue;
     output.message(Style::Note, "note:", note);
   }

@@ -27,17 +27,6 @@ std::string class_table(const EvalResult& result) {
   return table(rows, 1);
 }
 
-// Accuracy alone misleads when class sizes differ by more than 10:1.
-bool is_imbalanced(const EvalResult& result) {
-  int64_t least = 0, most = 0;
-  for (const ClassResult& row : result.per_class) {
-    if (row.images == 0) continue;
-    least = least == 0 ? row.images : std::min(least, row.images);
-    most = std::max(most, row.images);
-  }
-  return most > 10 * least;
-}
-
 std::string confusion_table(const EvalResult& result) {
   std::vector<std::tuple<int64_t, size_t, size_t>> mistakes;  // count, true, predicted
   for (size_t t = 0; t < result.confusion.size(); ++t) {
@@ -63,7 +52,7 @@ std::string eval_report(const EvalResult& result) {
   for (const ClassResult& row : result.per_class) correct += row.correct;
   std::string text = fmt::format("accuracy  {:.2f}%  ({} of {})", 100 * result.accuracy,
                                  group_digits(correct), count_of(result.images, "image", "images"));
-  if (is_imbalanced(result)) {
+  if (result.is_imbalanced) {  // accuracy alone misleads then
     text +=
         fmt::format("\nbalanced  {:.2f}%  (mean over the classes)", 100 * result.balanced_accuracy);
   }

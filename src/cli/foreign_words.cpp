@@ -16,6 +16,9 @@ struct Translation {
   std::string_view answer;  // where there is none
 };
 
+// Stands for an answer that depends on the command.
+constexpr std::string_view kBesideTheFlags = "beside";
+
 constexpr Translation kFlagTranslations[] = {
     {"imgsz", "image-size", ""},
     {"img", "image-size", ""},
@@ -39,8 +42,8 @@ constexpr Translation kFlagTranslations[] = {
     {"output-dir", "out", ""},
     {"gpus", "device", ""},
     {"crop-pct", "resize-ratio", ""},
-    {"data", "", "the folder of images stands beside the flags: pounce train DIR"},
-    {"data-dir", "", "the folder of images stands beside the flags: pounce train DIR"},
+    {"data", "", kBesideTheFlags},
+    {"data-dir", "", kBesideTheFlags},
     {"num-classes", "", "classes are the folders of images; nothing needs to be said"},
     {"amp", "", "this build computes in fp32; leave the flag out"},
     {"half", "", "this build computes in fp32; leave the flag out"},
@@ -98,6 +101,13 @@ const Flag* find_meant_flag(const Command& command, const std::string& word) {
   return row && !row->flag.empty() ? command.find(row->flag) : nullptr;
 }
 
+std::string beside_the_flags(const Command& command) {
+  if (command.arguments.empty()) {
+    return fmt::format("pounce {} reads no images; leave the flag out", command.name);
+  }
+  return fmt::format("what it reads stands beside the flags: {}", command.usage());
+}
+
 std::string hint_for_flag(const Command& command, const std::string& written) {
   std::string word = normal_form(written);
   if (word.starts_with("no-") && find_translation(kFlagTranslations, word.substr(3))) {
@@ -107,6 +117,7 @@ std::string hint_for_flag(const Command& command, const std::string& written) {
     return fmt::format("in Pounce it is {}", usage_without_short(*flag));
   }
   const Translation* row = find_translation(kFlagTranslations, word);
+  if (row && row->answer == kBesideTheFlags) return beside_the_flags(command);
   if (row && !row->answer.empty()) return std::string(row->answer);
   if (std::optional<std::string> close = nearest(word, flag_names(command))) {
     return fmt::format("did you mean --{}?", *close);
@@ -154,10 +165,17 @@ void fail_unknown_command(const std::string& name) {
                  fmt::join(names, ", "));
 }
 
-void fail_incomplete_command(const std::string& group) {
+void fail_incomplete_command(std::span<const std::string> words) {
+  const std::string& group = words[0];
   std::vector<std::string> names = command_words(group);
-  fail_with_hint(ErrorKind::Config, fmt::format("for example: pounce {}", names.front()),
-                 "{} alone is no command, expected one of {}", group, fmt::join(names, ", "));
+  std::string hint = fmt::format("for example: pounce {}", names.front());
+  if (words.size() == 1) {
+    fail_with_hint(ErrorKind::Config, hint, "{} alone is no command, expected one of {}", group,
+                   fmt::join(names, ", "));
+  }
+  fail_with_hint(ErrorKind::Config, fmt::format("{} {}", hint, fmt::join(words.subspan(1), " ")),
+                 "{}: expected one of {} before the flag {}", group, fmt::join(names, ", "),
+                 words[1]);
 }
 
 void refuse_assignment_word(const Command& command, const std::string& word) {

@@ -2,6 +2,7 @@
 // word of another tool.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "cli/flag_table.h"
@@ -14,8 +15,9 @@ namespace pounce::cli {
 // Throws Config. `name`: the word, or the words of a group and its command.
 [[noreturn]] void fail_unknown_command(const std::string& name);
 
-// Throws Config, naming the commands of the group.
-[[noreturn]] void fail_incomplete_command(const std::string& group);
+// Throws Config, naming the commands of the group. `words`: the group's, and what follows instead
+// of the second word of a command, if anything does.
+[[noreturn]] void fail_incomplete_command(std::span<const std::string> words);
 
 // Throws Config when `word` is a flag in the form of another tool, such as epochs=10.
 void refuse_assignment_word(const Command& command, const std::string& word);

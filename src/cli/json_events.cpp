@@ -15,10 +15,10 @@ std::string line(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// Without `type`, which stands for the whole line.
 Json error_object(const Error& error) {
-  Json object = {{"kind", error_kind_name(error.kind())}, {"message", error.message()}};
-  object["context"] = error.context();
-  object["hint"] = error.hint();
+  Json object = Json::parse(error_to_json(error));
+  object.erase("type");
   return object;
 }
 
@@ -73,14 +73,6 @@ Json description_object(const ModelDescription& model) {
 
 std::string event_json(const Event& event) {
   return std::holds_alternative<StepProgress>(event) ? "" : event_to_json(event);
-}
-
-std::string error_json(const Error& error) {
-  return error_to_json(error);
-}
-
-std::string note_json(const std::string& message) {
-  return event_json(NoteIssued{message});
 }
 
 std::string eval_json(const EvalResult& result) {
@@ -143,8 +135,8 @@ std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult
                {"model", config.model},
                {"image_size", config.image_size},
                {"batch_size", config.batch_size},
-               {"precision", "fp32"},
-               {"optimizer", "adamw"},
+               {"precision", result.precision},
+               {"optimizer", result.optimizer},
                {"device", result.device},
                {"parameters", result.parameters},
                {"planned_bytes", result.planned_bytes},

@@ -16,8 +16,6 @@ namespace pounce::cli {
 
 // Without a line feed. Empty for StepProgress, which is for displays only.
 std::string event_json(const Event& event);
-std::string error_json(const Error& error);
-std::string note_json(const std::string& message);
 std::string eval_json(const EvalResult& result);
 std::string prediction_json(const Prediction& prediction);
 std::string inspect_json(const Inspection& inspection);

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <utility>
@@ -27,6 +28,18 @@ bool wants_color(ColorMode mode) {
       break;
   }
   return environment("NO_COLOR").empty() && can_redraw();
+}
+
+// Hints may have several lines.
+std::string printable_lines(std::string_view text) {
+  std::string result;
+  while (true) {
+    size_t end = std::min(text.find('\n'), text.size());
+    result += printable(text.substr(0, end));
+    if (end == text.size()) return result;
+    result += '\n';
+    text.remove_prefix(end + 1);
+  }
 }
 
 constexpr std::string_view kEraseLine = "\r\x1b[K";
@@ -115,7 +128,8 @@ void print_error(Output& output, const Error& error) {
                                  printable(error.message()));
   for (const std::string& line : error.context()) text += "\n  " + printable(line);
   if (!error.hint().empty()) {
-    text += fmt::format("\n{} {}", output.paint(Style::Note, "hint:"), printable(error.hint()));
+    text +=
+        fmt::format("\n{} {}", output.paint(Style::Note, "hint:"), printable_lines(error.hint()));
   }
   output.finished_text(text);
 }

@@ -207,10 +207,8 @@ void TerminalView::show(const RunBegin& event) {
 
 void TerminalView::show(const WeightsLoaded& event) {
   bool is_partial = !event.missing.empty() || !event.wrong_shape.empty();
-  output_.message(fmt::format(
-      "{} {}",
-      is_partial ? output_.paint(Style::Warning, "warning:") : output_.paint(Style::Note, "note:"),
-      weights_line(event)));
+  output_.message(is_partial ? Style::Warning : Style::Note,
+                  is_partial ? "warning:" : "note:", weights_line(event));
   if (!options_.verbose) return;
   const std::pair<const char*, const std::vector<std::string>&> lists[] = {
       {"loaded", event.loaded},

@@ -14,7 +14,8 @@ namespace {
 
 constexpr int kWarmUpSteps = 2, kLeastSteps = 5;
 constexpr double kWarmUpSeconds = 0.5;
-constexpr double kMostSeconds = 86'400;
+constexpr double kWeightDecay = 0.05;
+constexpr char kPrecision[] = "fp32", kOptimizer[] = "adamw";
 
 void check_bench_config(const BenchStepConfig& config) {
   auto check = [](const char* name, double value, double least, double most) {
@@ -23,21 +24,18 @@ void check_bench_config(const BenchStepConfig& config) {
   };
   check("image-size", config.image_size, 8, 4096);
   check("batch-size", config.batch_size, 1, 65536);
-  check("seconds", config.seconds, 0, kMostSeconds);
   check("threads", config.threads, 0, 1024);
-}
-
-void check_stop(const std::stop_token& stop) {
-  if (stop.stop_requested()) fail(ErrorKind::Interrupted, "the benchmark was interrupted");
+  if (config.seconds > 0 && config.seconds <= kMostBenchSeconds) return;
+  fail(ErrorKind::Config, "seconds is {}, expected a number above 0, at most {}", config.seconds,
+       kMostBenchSeconds);
 }
 
 // Calls `step` at least `steps` times and for `seconds`; returns how long each call took.
 template <typename Step>
-std::vector<double> time_steps(int steps, double seconds, const std::stop_token& stop, Step step) {
+std::vector<double> time_steps(int steps, double seconds, Step step) {
   std::vector<double> times;
   double start = monotonic_seconds();
   for (double now = start; int(times.size()) < steps || now - start < seconds;) {
-    check_stop(stop);
     double before = now;
     step();
     now = monotonic_seconds();
@@ -59,17 +57,18 @@ StepSpec make_spec(const BenchStepConfig& config) {
   info.classes = {"cat", "dog"};
   info.image_size = config.image_size;
   StepSpec spec = make_step_spec(info);
-  spec.optimizer.kind = OptimizerKind::AdamW;
-  spec.optimizer.weight_decay = 0.05;
+  spec.optimizer.kind = OptimizerKind::AdamW;  // kOptimizer
+  spec.optimizer.weight_decay = kWeightDecay;
   return spec;
 }
 
-void measure(SyntheticStep& runner, const BenchStepConfig& config, const std::stop_token& stop,
+void measure(SyntheticStep& synthetic, const BenchStepConfig& config, const std::stop_token& stop,
              BenchStepResult& result) {
   double warm_up = std::min(kWarmUpSeconds, config.seconds);
-  time_steps(kWarmUpSteps, warm_up, stop, [&] { runner.step(); });
+  time_steps(kWarmUpSteps, warm_up, [&] { synthetic.step(stop); });
   double start = monotonic_seconds();
-  std::vector<double> times = time_steps(kLeastSteps, config.seconds, stop, [&] { runner.step(); });
+  std::vector<double> times =
+      time_steps(kLeastSteps, config.seconds, [&] { synthetic.step(stop); });
   result.seconds = monotonic_seconds() - start;
   result.steps = int(times.size());
   std::sort(times.begin(), times.end());
@@ -82,23 +81,23 @@ void measure(SyntheticStep& runner, const BenchStepConfig& config, const std::st
 
 }  // namespace
 
-BenchStepResult bench_step(const BenchStepConfig& config,
-                           const std::function<void(const StepVerification&)>& on_verified,
+BenchStepResult bench_step(const BenchStepConfig& config, const BenchStepObserver& observer,
                            std::stop_token stop) {
   check_bench_config(config);
   StepSpec spec = make_spec(config);
-  BenchStepResult result;
-  for (const StateEntry& entry : network_state(spec)) {
-    if (entry.trained) result.parameters += entry.type.shape.elements();
-  }
-  OpenDevice device = open_device(config.device, config.threads);
-  result.device = device.description;
   // Planned before the verification, so that sizes which cannot work are refused at once.
-  SyntheticStep runner(*device.backend, spec, config.batch_size);
+  SyntheticStep synthetic(open_device(config.device, config.threads), spec, config.batch_size);
+  StepRunner& runner = synthetic.runner();
+  BenchStepResult result;
+  result.device = runner.device().description;
+  result.precision = kPrecision;
+  result.optimizer = kOptimizer;
+  result.parameters = runner.parameters();
   result.planned_bytes = int64_t(runner.session().planned_bytes());
-  result.verification = verify_step(*device.backend, spec);
-  if (on_verified) on_verified(result.verification);
-  measure(runner, config, stop, result);
+  if (observer.on_verifying) observer.on_verifying();
+  result.verification = verify_step(open_device(config.device, config.threads), spec, stop);
+  if (observer.on_verified) observer.on_verified(result.verification);
+  measure(synthetic, config, stop, result);
   return result;
 }
 

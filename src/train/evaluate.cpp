@@ -62,6 +62,7 @@ class ResultBuilder {
     result_.top5_accuracy = tally_.top5_accuracy();
     result_.loss = tally_.loss();
     result_.balanced_accuracy = confusion_.balanced_accuracy();
+    result_.is_imbalanced = is_imbalanced(confusion_);
     return result_;
   }
   EvalResult& result() { return result_; }

@@ -12,6 +12,7 @@
 #include "base/half.h"
 #include "base/text.h"
 #include "train/inference.h"
+#include "train/weights_file.h"
 
 namespace pounce {
 namespace {
@@ -25,38 +26,17 @@ constexpr const char* kGuide = "docs/pretrained.md shows how to get a file for -
 
 // ---- Reading ----
 
-std::string checksum_of(const std::vector<uint8_t>& bytes) {
+std::string checksum_of(std::span<const uint8_t> bytes) {
   return fmt::format("xxh3:{:016x}", xxh3_64(bytes));
 }
 
-// PyTorch's own forms: a ZIP archive since version 1.6, a bare pickle before.
-bool is_pytorch_file(const std::vector<uint8_t>& bytes) {
-  constexpr uint8_t kZip[] = {'P', 'K', 3, 4}, kPickle[] = {0x80, 2};
-  auto starts_with = [&](std::span<const uint8_t> magic) {
-    return bytes.size() >= magic.size() && std::equal(magic.begin(), magic.end(), bytes.begin());
-  };
-  return starts_with(kZip) || starts_with(kPickle);
-}
-
-std::string conversion_hint(const std::string& path) {
-  size_t extension = file_extension(path).empty() ? 0 : file_extension(path).size() + 1;
-  return fmt::format(
-      "convert it with two lines of Python:\n"
-      "  import torch, safetensors.torch\n"
-      "  safetensors.torch.save_file(torch.load(\"{}\", map_location=\"cpu\", "
-      "weights_only=True), \"{}.safetensors\")",
-      path, path.substr(0, path.size() - extension));
-}
-
-[[noreturn]] void refuse_form(const std::string& path, const std::vector<uint8_t>& bytes,
-                              const Error& reason) {
-  if (is_pytorch_file(bytes)) {
-    fail_with_hint(ErrorKind::Config, conversion_hint(path),
-                   "--init {}: a PyTorch file (a ZIP archive or pickle), expected safetensors",
-                   path);
-  }
-  throw Error(ErrorKind::BadData, fmt::format("--init {}: {}", path, reason.message()),
-              fmt::format("copy or download the file again; {}", kGuide));
+void check_recorded(const InitFile& file, const std::string& given, const std::string& checksum) {
+  if (checksum.empty() || checksum == file.checksum) return;
+  fail_with_hint(
+      ErrorKind::Config,
+      fmt::format("bring the recorded file back, or start from this one: --init {}", given),
+      "--init {}: the file is not the recorded one: its checksum is {}, expected {}", file.path,
+      file.checksum, checksum);
 }
 
 // ---- Matching ----
@@ -264,23 +244,15 @@ InitFile read_init_file(const std::string& path, const std::string& checksum) {
     fail_with_hint(ErrorKind::Config, kGuide, "--init {}: no such file", path);
   }
   file.path = find_model_file(path);
-  Result<std::vector<uint8_t>> bytes = read_file(file.path);
-  if (!bytes) throw bytes.error();
-  file.checksum = checksum_of(*bytes);
-  if (!checksum.empty() && checksum != file.checksum) {
-    fail_with_hint(
-        ErrorKind::Config,
-        fmt::format("bring the recorded file back, or start from this one: --init {}", path),
-        "--init {}: the file is not the recorded one: its checksum is {}, expected {}", file.path,
-        file.checksum, checksum);
-  }
-  try {
-    file.tensors = read_safetensors(*bytes);
-    if (auto info = read_description(file.tensors)) file.classes = info->classes;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::BadData) throw;
-    refuse_form(file.path, *bytes, error);
-  }
+  WeightsSource source{.path = file.path,
+                       .label = "--init ",
+                       .hint = fmt::format("copy or download the file again; {}", kGuide)};
+  read_weights_file(source, [&](std::span<const uint8_t> bytes) {
+    file.checksum = checksum_of(bytes);
+    check_recorded(file, path, checksum);
+    file.tensors = read_safetensors(bytes);
+    if (auto info = read_description(file.tensors.metadata)) file.classes = info->classes;
+  });
   return file;
 }
 

@@ -1,15 +1,15 @@
 #include "pounce/inspect.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/half.h"
 #include "train/model_file.h"
+#include "train/weights_file.h"
 
 namespace pounce {
 namespace {
@@ -17,7 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kDescriptionKey = "pounce";
-constexpr std::string_view kZipStart = "PK\x03\x04";
 
 template <typename T>
 double read_as(const uint8_t* at) {
@@ -26,21 +25,16 @@ double read_as(const uint8_t* at) {
   return double(value);
 }
 
-// IEEE 754 binary16.
 double read_half(const uint8_t* at) {
   uint16_t bits;
   std::memcpy(&bits, at, sizeof bits);
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double sign = bits >> 15 ? -1 : 1;
-  if (exponent == 31) return fraction ? std::nan("") : sign * HUGE_VAL;
-  if (exponent == 0) return sign * std::ldexp(fraction, -24);
-  return sign * std::ldexp(1024 + fraction, exponent - 25);
+  return float_from_half(bits);
 }
 
 double read_bfloat16(const uint8_t* at) {
   uint16_t bits;
   std::memcpy(&bits, at, sizeof bits);
-  return double(std::bit_cast<float>(uint32_t(bits) << 16));
+  return float_from_bfloat16(bits);
 }
 
 using Reader = double (*)(const uint8_t* at);
@@ -67,15 +61,17 @@ Reader reader_of(DType dtype) {
 
 // Calls `take` with every value of the tensor as a double.
 template <typename Take>
-void for_each_value(const NamedTensor& tensor, Take take) {
-  Reader read = reader_of(tensor.type.dtype);
-  size_t step = dtype_bytes(tensor.type.dtype);
-  for (size_t at = 0; at < tensor.bytes.size(); at += step) take(read(&tensor.bytes[at]));
+void for_each_value(std::span<const uint8_t> bytes, DType dtype, Take take) {
+  Reader read = reader_of(dtype);
+  size_t step = dtype_bytes(dtype);
+  for (size_t at = 0; at < bytes.size(); at += step) take(read(&bytes[at]));
 }
 
-void summarize_values(const NamedTensor& tensor, TensorSummary& summary) {
-  double least = HUGE_VAL, most = -HUGE_VAL, sum = 0, squares = 0;
-  for_each_value(tensor, [&](double value) {
+void summarize_values(std::span<const uint8_t> bytes, DType dtype, TensorSummary& summary) {
+  double least = HUGE_VAL, most = -HUGE_VAL;
+  // Wider than double, whose largest values would overflow in sums and squares.
+  long double sum = 0, squares = 0;
+  for_each_value(bytes, dtype, [&](double value) {
     if (std::isnan(value)) {
       ++summary.nan;
     } else if (std::isinf(value)) {
@@ -88,26 +84,25 @@ void summarize_values(const NamedTensor& tensor, TensorSummary& summary) {
   });
   int64_t finite = summary.elements - summary.nan - summary.infinite;
   if (finite == 0) return;
-  double mean = sum / double(finite);
-  for_each_value(tensor, [&](double value) {
+  long double mean = sum / finite;
+  for_each_value(bytes, dtype, [&](double value) {
     if (std::isfinite(value)) squares += (value - mean) * (value - mean);
   });
   summary.min = least;
   summary.max = most;
-  summary.mean = mean;
-  summary.std = std::sqrt(squares / double(finite));
+  summary.mean = double(mean);
+  summary.std = double(std::sqrt(squares / finite));
 }
 
-TensorSummary summarize(const NamedTensor& tensor) {
+TensorSummary summarize(const TensorEntry& tensor) {
   TensorSummary summary;
   summary.name = tensor.name;
-  summary.dtype = dtype_name(tensor.type.dtype);
-  for (char& c : summary.dtype) c = char(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);
-  std::span<const int64_t> extents = tensor.type.shape.extents();
-  summary.shape.assign(extents.begin(), extents.end());
-  summary.elements = tensor.type.shape.elements();
+  summary.dtype = tensor.dtype;
+  summary.shape = tensor.shape;
+  summary.elements = 1;
+  for (int64_t extent : tensor.shape) summary.elements *= extent;
   summary.bytes = int64_t(tensor.bytes.size());
-  summarize_values(tensor, summary);
+  if (tensor.known) summarize_values(tensor.bytes, *tensor.known, summary);
   return summary;
 }
 
@@ -116,9 +111,19 @@ bool is_statistic(std::string_view name) {
          name.ends_with(".num_batches_tracked");
 }
 
+// Of the file, which may be of a network that this program cannot build.
+int64_t count_parameters(const std::vector<TensorSummary>& tensors) {
+  int64_t count = 0;
+  for (const TensorSummary& tensor : tensors) {
+    bool is_parameter = !tensor.name.starts_with("optimizer.") && !is_statistic(tensor.name);
+    if (is_parameter) count += tensor.elements;
+  }
+  return count;
+}
+
 // The words that ModelInfo has no member for are shown as they are written.
-ModelDescription describe(const ModelInfo& info, const TensorFile& file) {
-  Json json = Json::parse(file.metadata.at(kDescriptionKey));
+ModelDescription describe(const ModelInfo& info, const FileMetadata& metadata) {
+  Json json = Json::parse(metadata.at(kDescriptionKey));
   auto word = [&](const char* key) {
     return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
   };
@@ -141,21 +146,7 @@ ModelDescription describe(const ModelInfo& info, const TensorFile& file) {
     description.split_rule = is_named ? split["rule"].get<std::string>() : "unnamed";
     description.val_fraction = *info.split_fraction;
   }
-  for (const NamedTensor& tensor : file.tensors) {
-    bool is_parameter = !tensor.name.starts_with("optimizer.") && !is_statistic(tensor.name);
-    if (is_parameter) description.parameters += tensor.type.shape.elements();
-  }
   return description;
-}
-
-void refuse_other_forms(const std::string& path, const std::vector<uint8_t>& bytes) {
-  std::string_view start(reinterpret_cast<const char*>(bytes.data()),
-                         std::min<size_t>(4, bytes.size()));
-  if (start != kZipStart) return;
-  fail_with_hint(ErrorKind::BadData,
-                 "in Python: safetensors.torch.save_file(torch.load(FILE), \"model.safetensors\")",
-                 "{}: a zip archive, as PyTorch's .pth files are; expected a safetensors file",
-                 path);
 }
 
 }  // namespace
@@ -169,23 +160,18 @@ bool Inspection::is_finite() const {
 Inspection inspect_model(const std::string& model) {
   Inspection inspection;
   inspection.path = find_model_file(model);
-  Result<std::vector<uint8_t>> bytes = read_file(inspection.path);
-  if (!bytes) throw bytes.error();
-  refuse_other_forms(inspection.path, *bytes);
-  inspection.bytes = int64_t(bytes->size());
-  try {
-    TensorFile file = read_safetensors(*bytes);
-    for (const NamedTensor& tensor : file.tensors) inspection.tensors.push_back(summarize(tensor));
-    if (std::optional<ModelInfo> info = read_description(file)) {
-      inspection.description = describe(*info, file);
+  WeightsSource source{.path = inspection.path, .hint = "copy or download the file again"};
+  read_weights_file(source, [&](std::span<const uint8_t> bytes) {
+    inspection.bytes = int64_t(bytes.size());
+    TensorList list = list_safetensors(bytes);
+    for (const TensorEntry& tensor : list.tensors) inspection.tensors.push_back(summarize(tensor));
+    if (std::optional<ModelInfo> info = read_description(list.metadata)) {
+      inspection.description = describe(*info, list.metadata);
+      inspection.description->parameters = count_parameters(inspection.tensors);
     }
-    file.metadata.erase(kDescriptionKey);
-    inspection.metadata = std::move(file.metadata);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::BadData) throw;
-    throw Error(ErrorKind::BadData, fmt::format("{}: {}", inspection.path, error.message()),
-                error.hint().empty() ? "copy or download the file again" : error.hint());
-  }
+    list.metadata.erase(kDescriptionKey);
+    inspection.metadata = std::move(list.metadata);
+  });
   return inspection;
 }
 

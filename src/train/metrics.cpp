@@ -29,6 +29,18 @@ double Confusion::balanced_accuracy() const {
   return present == 0 ? 0 : sum / double(present);
 }
 
+bool is_imbalanced(const Confusion& confusion) {
+  constexpr int64_t kMostRatio = 10;
+  int64_t least = 0, most = 0;
+  for (size_t i = 0; i < confusion.classes(); ++i) {
+    int64_t images = confusion.images(i);
+    if (images == 0) continue;
+    least = least == 0 ? images : std::min(least, images);
+    most = std::max(most, images);
+  }
+  return most > kMostRatio * least;
+}
+
 bool all_finite(std::span<const float> logits) {
   return std::all_of(logits.begin(), logits.end(),
                      [](float logit) { return std::isfinite(logit); });

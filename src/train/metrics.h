@@ -42,6 +42,10 @@ class Confusion {
   std::map<std::pair<int, int>, int64_t> pairs_;
 };
 
+// Whether class sizes differ by more than 10:1, so that accuracy alone misleads. Of classes that
+// have images.
+bool is_imbalanced(const Confusion& confusion);
+
 // False where a logit is NaN or infinite: such an image has no class.
 bool all_finite(std::span<const float> logits);
 // -log softmax(logits)[label], in double.

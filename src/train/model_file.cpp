@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "train/optimizer.h"
+#include "train/weights_file.h"
 
 namespace pounce {
 namespace {
@@ -200,9 +201,9 @@ std::string find_model_file(const std::string& path) {
                  "no best.safetensors in the folder {}", path);
 }
 
-std::optional<ModelInfo> read_description(const TensorFile& file) {
-  auto metadata = file.metadata.find(kMetadataKey);
-  if (metadata == file.metadata.end()) return std::nullopt;
+std::optional<ModelInfo> read_description(const FileMetadata& file) {
+  auto metadata = file.find(kMetadataKey);
+  if (metadata == file.end()) return std::nullopt;
   try {
     ModelInfo info = info_from_json(metadata->second);
     check_info(info);
@@ -213,13 +214,12 @@ std::optional<ModelInfo> read_description(const TensorFile& file) {
 }
 
 ModelFile load_model(const std::string& path, bool any_network) {
-  std::string file_path = find_model_file(path);
-  Result<std::vector<uint8_t>> bytes = read_file(file_path);
-  if (!bytes) throw bytes.error();
-  try {
-    ModelFile file;
-    file.tensors = read_safetensors(*bytes);
-    std::optional<ModelInfo> info = read_description(file.tensors);
+  ModelFile file;
+  WeightsSource source{.path = find_model_file(path),
+                       .hint = "use the file pounce train wrote, or copy it again"};
+  read_weights_file(source, [&](std::span<const uint8_t> bytes) {
+    file.tensors = read_safetensors(bytes);
+    std::optional<ModelInfo> info = read_description(file.tensors.metadata);
     if (!info) {
       fail_with_hint(ErrorKind::BadData,
                      "a model needs its classes and preprocessing: use the file pounce train wrote",
@@ -227,13 +227,8 @@ ModelFile load_model(const std::string& path, bool any_network) {
     }
     file.info = *info;
     if (!any_network) check_network(file.info);
-    return file;
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::BadData) throw;
-    throw Error(
-        ErrorKind::BadData, fmt::format("{}: {}", file_path, error.message()),
-        error.hint().empty() ? "use the file pounce train wrote, or copy it again" : error.hint());
-  }
+  });
+  return file;
 }
 
 void import_model(const ModelFile& file, const std::vector<StateEntry>& state, Session& session,

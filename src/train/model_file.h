@@ -47,14 +47,15 @@ ModelFile export_model(const ModelInfo& info, const std::vector<StateEntry>& sta
 void save_model(const std::string& path, const ModelFile& file);
 
 // `path`: a model file, or a run folder, whose best.safetensors is taken (else last.safetensors).
-// Throws Config where there is nothing, BadData for damage or a file that is no Pounce model.
+// Throws Config where there is nothing or a file of another form (a PyTorch file, a picture, a web
+// page), BadData for damage or a file that is no Pounce model.
 std::string find_model_file(const std::string& path);
 // Networks of network_names() alone, unless `any_network`.
 ModelFile load_model(const std::string& path, bool any_network = false);
 
 // What the metadata says of a model; nullopt for a file that Pounce did not write. Throws BadData
 // for a description that cannot be read or has impossible values.
-std::optional<ModelInfo> read_description(const TensorFile& file);
+std::optional<ModelInfo> read_description(const FileMetadata& file);
 
 // Writes every entry the session has a variable for. Throws BadData naming the first tensor that
 // is absent or of another shape than the network's.

@@ -1,6 +1,7 @@
 #include "train/synthetic_step.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -8,7 +9,6 @@
 namespace pounce {
 namespace {
 
-constexpr char kProgram[] = "step";
 constexpr uint64_t kSeed = 0;
 constexpr float kLearningRate = 1e-3F;
 constexpr int64_t kCells = 8;  // along a side of an image
@@ -36,35 +36,22 @@ std::vector<uint8_t> random_images(const StepSpec& spec, int batch) {
 
 }  // namespace
 
-SyntheticStep::SyntheticStep(Backend& backend, const StepSpec& spec, int batch)
-    : spec_(spec),
-      session_(backend, alone_, {{kProgram, build_fused_step(spec, batch)}}),
+SyntheticStep::SyntheticStep(OpenDevice device, const StepSpec& spec, int batch)
+    : runner_(std::move(device), spec, {batch}, {}),
       images_(random_images(spec, batch)),
-      weights_(size_t(batch), 1.0F),
-      divisor_(float(batch)) {
+      weights_(size_t(batch), 1.0F) {
   for (int i = 0; i < batch; ++i) labels_.push_back(int32_t(i % spec.classes));
-  for (const StateEntry& entry : network_state(spec)) {
-    if (entry.type.dtype != DType::F32) continue;  // counters start at zero
-    session_.write(entry.name, bytes_of(initial_values(entry, kSeed)));
-  }
-  std::vector<float> rates(size_t(spec.updates), kLearningRate);
-  session_.write(names::kLearningRates, bytes_of(rates));
+  runner_.initialize(kSeed, runner_.device().backend->target().threads);
+  runner_.set_learning_rates(std::vector<float>(size_t(spec.updates), kLearningRate));
 }
 
-std::vector<float> SyntheticStep::step() {
-  const InputData inputs[] = {{names::kImages, bytes_of(images_)},
-                              {names::kLabels, bytes_of(labels_)},
-                              {names::kSampleWeights, bytes_of(weights_)},
-                              {names::kDivisor, std::as_bytes(std::span(&divisor_, 1))}};
-  session_.run(kProgram, inputs);
-  std::vector<float> losses = session_.output<float>(kProgram, names::kLoss);
-  session_.output<int32_t>(kProgram, names::kRank);
-  int64_t tag = session_.read_values<int64_t>(names::kStop)[0];
-  if (tag != 0) {
-    fail(ErrorKind::Diverged, "the step left a number that is not finite in {}",
-         describe_stop_tag(spec_, tag - 1));
+std::vector<float> SyntheticStep::step(const std::stop_token& stop) {
+  if (stop.stop_requested()) fail(ErrorKind::Interrupted, "the benchmark was interrupted");
+  StepResult result = runner_.train(images_, labels_, weights_);
+  if (std::optional<NonFinite> found = runner_.non_finite()) {
+    fail(ErrorKind::Diverged, "the step left a number that is not finite in {}", found->tensor);
   }
-  return losses;
+  return result.losses;
 }
 
 }  // namespace pounce

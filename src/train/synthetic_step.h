@@ -1,36 +1,32 @@
-// The training step on synthetic images: what `bench step` times and verifies, run exactly as a
-// training runs it.
+// The training step on synthetic images: what `bench step` times and verifies, run by the very
+// StepRunner that trains.
 #pragma once
 
+#include <stop_token>
 #include <vector>
 
-#include "backend/communicator.h"
-#include "engine/session.h"
-#include "train/step.h"
+#include "train/step_runner.h"
 
 namespace pounce {
 
 class SyntheticStep {
  public:
-  // A session with the fused step of `batch` images, fresh weights and random images. `backend` is
-  // not owned and must outlive the runner. Equal arguments give equal images and weights on every
-  // backend. Throws what Session does.
-  SyntheticStep(Backend& backend, const StepSpec& spec, int batch);
+  // Fresh weights and `batch` random images. Equal arguments give equal images and weights on every
+  // device. Throws what StepRunner does.
+  SyntheticStep(OpenDevice device, const StepSpec& spec, int batch);
 
   // Uploads the images, computes an update, downloads what a training reads. Returns the loss of
-  // each image. Throws Diverged when the stop flag is set.
-  std::vector<float> step();
+  // each image. Throws Interrupted, before it begins, once `stop` is requested, and Diverged where
+  // a number is not finite.
+  std::vector<float> step(const std::stop_token& stop = {});
 
-  Session& session() { return session_; }
+  StepRunner& runner() { return runner_; }
 
  private:
-  StepSpec spec_;
-  SingleProcess alone_;
-  Session session_;
+  StepRunner runner_;
   std::vector<uint8_t> images_;
   std::vector<int32_t> labels_;
   std::vector<float> weights_;
-  float divisor_;
 };
 
 }  // namespace pounce

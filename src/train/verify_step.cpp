@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "backend/registry.h"
 #include "base/error.h"
@@ -30,9 +31,9 @@ std::string_view family_of(std::string_view name) {
   return "";
 }
 
-// Around zero a ReLU passes or stops a gradient by the last bit of its input, and one such value is
-// percents of a deep network's gradient at a small size. Large biases of the normalisations leave
-// few values there, and still some below.
+// Around zero a ReLU passes or stops a gradient by the last bit of its input, and one such value
+// can be several percent of a deep network's gradient at a small size. A large bias in every
+// normalisation moves most values away from zero and leaves some below it.
 void open_rectifiers(Session& session) {
   for (const std::string& name : session.variable_names()) {
     if (!name.ends_with(".bias") || !family_of(name).empty()) continue;
@@ -61,17 +62,18 @@ double relative_error(const std::vector<float>& a, const std::vector<float>& b, 
 
 }  // namespace
 
-StepState run_updates(Backend& backend, const StepSpec& spec, int batch) {
-  SyntheticStep runner(backend, spec, batch);
-  Session& session = runner.session();
+StepState run_updates(OpenDevice device, const StepSpec& spec, int batch,
+                      const std::stop_token& stop) {
+  SyntheticStep synthetic(std::move(device), spec, batch);
+  Session& session = synthetic.runner().session();
   open_rectifiers(session);
   StepState state;
-  state.losses = runner.step();
+  state.losses = synthetic.step(stop);
   for (const std::string& name : session.variable_names()) {
     if (session.variable_type(name).dtype != DType::F32) continue;
     state.tensors[name] = session.read_values<float>(name);
   }
-  std::vector<float> next = runner.step();
+  std::vector<float> next = synthetic.step(stop);
   state.losses.insert(state.losses.end(), next.begin(), next.end());
   return state;
 }
@@ -109,20 +111,22 @@ void check_verification(const StepVerification& verification, std::string_view d
                  verification.tolerance);
 }
 
-StepVerification verify_step(Backend& device, StepSpec spec) {
+StepVerification verify_step(OpenDevice device, StepSpec spec, const std::stop_token& stop) {
   double start = monotonic_seconds();
+  std::string name(device.backend->name());
   spec.image_size = std::min(spec.image_size, kImageSize);
   // Normalisation over very few values has no stable gradient: smaller images, more of them.
   int64_t pixels = spec.image_size * spec.image_size;
   int batch =
       int(std::clamp<int64_t>(kBatch * kImageSize * kImageSize / pixels, kBatch, kMostBatch));
-  std::unique_ptr<Backend> reference = make_backend("reference");
+  StepState found = run_updates(std::move(device), spec, batch, stop);
+  OpenDevice reference{make_backend("reference"), "reference"};
   StepVerification result =
-      compare_states(run_updates(device, spec, batch), run_updates(*reference, spec, batch));
+      compare_states(found, run_updates(std::move(reference), spec, batch, stop));
   result.image_size = int(spec.image_size);
   result.batch_size = batch;
   result.seconds = monotonic_seconds() - start;
-  check_verification(result, device.name());
+  check_verification(result, name);
   return result;
 }
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "pounce/event_json.h"
 #include "pounce/options.h"
 
 namespace pounce::cli {
@@ -66,7 +67,7 @@ TEST(Json, EpochsWithoutValidationHaveNulls) {
 TEST(Json, OtherEvents) {
   expect_documented(event_json(CheckpointSaved{"runs/a/last.safetensors"}));
   expect_documented(event_json(WarningIssued{"w"}));
-  expect_documented(note_json("n"));
+  expect_documented(event_json(NoteIssued{"n"}));
   Json end = expect_documented(event_json(RunEnd{}));
   EXPECT_TRUE(end["model"].is_null());
   EXPECT_TRUE(end["best_val_accuracy"].is_null());
@@ -76,7 +77,7 @@ TEST(Json, OtherEvents) {
 TEST(Json, Errors) {
   Error error(ErrorKind::BadData, "found x, expected y", "do z");
   error.add_context("while reading m");
-  Json object = expect_documented(error_json(error));
+  Json object = expect_documented(error_to_json(error));
   EXPECT_EQ(object["kind"], "bad_data");
   EXPECT_EQ(object["message"], "found x, expected y");
   EXPECT_EQ(object["context"], (Json::array({"while reading m"})));
@@ -84,7 +85,7 @@ TEST(Json, Errors) {
 }
 
 TEST(Json, NamesThatAreNotUtf8StayReadable) {
-  Json object = Json::parse(note_json("bad\xff.jpg"));
+  Json object = Json::parse(event_json(NoteIssued{"bad\xff.jpg"}));
   EXPECT_EQ(object["message"], "bad\uFFFD.jpg");
 }
 

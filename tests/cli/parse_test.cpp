@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +14,7 @@
 #include "cli/foreign_words.h"
 #include "cli/help.h"
 #include "cli/temporary_folder.h"
+#include "pounce/options.h"
 
 namespace pounce::cli {
 namespace {
@@ -55,17 +57,33 @@ TEST(Parse, SwitchesHaveANegativeForm) {
   EXPECT_THAT(parse_error("train", {"x", "--no-json=1"}).message(), HasSubstr("found 1"));
 }
 
+// Everything that a switch can change, as text.
+std::string switched(const Settings& settings) {
+  std::string text = fmt::format("{} {} {} {} {}", settings.output.json, settings.output.quiet,
+                                 settings.output.verbose, settings.dry_run, settings.nul_separated);
+  for (const TrainOption& option : train_options()) text += ' ' + option.get(settings.train);
+  return text;
+}
+
 TEST(Parse, EverySwitchOfEveryCommandHasANegativeForm) {
   for (const Command& command : commands()) {
     std::vector<std::string> arguments;
     if (command.name != "bench step") arguments.push_back("x");
     if (command.name == "predict") arguments.push_back("y");
+    auto settings_of = [&](const std::vector<std::string>& flags) {
+      std::vector<std::string> words = arguments;
+      words.insert(words.end(), flags.begin(), flags.end());
+      return switched(parse(command.name, words));
+    };
     int switches = 0;
     for (const Flag& flag : command.flags) {
       if (!flag.is_switch() || flag.action != FlagAction::Set) continue;
-      std::vector<std::string> words = arguments;
-      words.insert(words.end(), {"--" + flag.name, "--no-" + flag.name});
-      EXPECT_EQ(parse_arguments(command, words).action, FlagAction::Set) << flag.name;
+      SCOPED_TRACE(command.name + " --" + flag.name);
+      std::string on = "--" + flag.name, off = "--no-" + flag.name, given = settings_of({});
+      EXPECT_NE(settings_of({on}), settings_of({off}));
+      EXPECT_EQ(settings_of({on, off}), settings_of({off}));
+      EXPECT_EQ(settings_of({off, on}), settings_of({on}));
+      EXPECT_TRUE(given == settings_of({on}) || given == settings_of({off}));
       EXPECT_THAT(full_help(command), HasSubstr("Every switch has a --no- form"));
       ++switches;
     }
@@ -202,7 +220,7 @@ TEST(ForeignWords, FlagsOfOtherToolsAreTranslated) {
       {"--lr0", "--lr X"},
       {"--num-workers", "--workers N"},
       {"--num_workers", "--workers N"},
-      {"--data", "pounce train DIR"},
+      {"--data", "beside the flags: pounce train [DIR]"},
       {"--project", "--out DIR"},
       {"--validation-split", "--val-fraction X"},
       {"--smoothing", "--label-smoothing X"},
@@ -222,6 +240,12 @@ TEST(ForeignWords, FlagsOfOtherToolsAreTranslated) {
     EXPECT_THAT(error.message(), HasSubstr(word));
     EXPECT_THAT(error.hint(), HasSubstr(hint)) << word;
   }
+}
+
+TEST(ForeignWords, WhatStandsBesideTheFlagsIsTheCommandsOwn) {
+  EXPECT_THAT(parse_error("inspect", {"--data", "x"}).hint(), HasSubstr("pounce inspect MODEL"));
+  EXPECT_THAT(parse_error("eval", {"m", "--data-dir", "x"}).hint(), HasSubstr("eval MODEL [DIR]"));
+  EXPECT_THAT(parse_error("bench step", {"--data", "x"}).hint(), HasSubstr("reads no images"));
 }
 
 TEST(ForeignWords, DevicesOfOtherTools) {

@@ -99,6 +99,27 @@ TEST(Process, UnknownCommand) {
   EXPECT_THAT(outcome.err, HasSubstr("hint: did you mean pounce train?"));
 }
 
+TEST(Process, HelpTakesNoMoreThanACommand) {
+  EXPECT_EQ(run_pounce({"help", "help"}).out, run_pounce({"-h"}).out);
+  EXPECT_EQ(run_pounce({"help", "train", "-h"}).out, run_pounce({"train", "--help"}).out);
+  EXPECT_EQ(run_pounce({"-h", "train"}).out, run_pounce({"train", "--help"}).out);
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"help", "train", "extra"}, "help train: expected nothing after it, found extra"},
+      {{"help", "bench", "step", "x", "y"},
+       "help bench step: expected nothing after it, found x y"},
+      {{"help", "trian"}, "unknown command trian"},
+      {{"--completions", "bash", "extra"}, "--completions bash: expected nothing after it"},
+      {{"--completions"}, "expected one of bash, zsh, fish"},
+      {{"--version", "now"}, "--version: expected nothing after it, found now"},
+      {{"--help-man", "3"}, "--help-man: expected nothing after it, found 3"}};
+  for (const auto& [words, message] : cases) {
+    Outcome outcome = run_pounce(words);
+    EXPECT_EQ(outcome.exit_code, 2) << message;
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_THAT(outcome.err, HasSubstr(message));
+  }
+}
+
 TEST(Process, CommandsOfTwoWords) {
   Outcome alone = run_pounce({"bench"});
   EXPECT_EQ(alone.exit_code, 2);
@@ -108,13 +129,17 @@ TEST(Process, CommandsOfTwoWords) {
   EXPECT_THAT(unknown.err, HasSubstr("hint: did you mean pounce bench step?"));
   EXPECT_EQ(nlohmann::json::parse(unknown.out)["kind"], "config");
   for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
-           {"bench", "-h"}, {"bench", "--help"}, {"help", "bench"}}) {
+           {"bench", "-h"}, {"bench", "--help"}, {"help", "bench"}, {"help", "bench", "-h"}}) {
     Outcome group = run_pounce(words);
     EXPECT_EQ(group.exit_code, 0);
     EXPECT_THAT(group.out, StartsWith("usage: pounce bench COMMAND"));
     EXPECT_THAT(group.out, HasSubstr("pounce bench step"));
   }
   EXPECT_EQ(run_pounce({"help", "bench", "step"}).out, run_pounce({"bench", "step", "--help"}).out);
+  Outcome flag = run_pounce({"bench", "--json"});
+  EXPECT_EQ(flag.exit_code, 2);
+  EXPECT_THAT(flag.err, HasSubstr("bench: expected one of bench step before the flag --json"));
+  EXPECT_THAT(flag.err, HasSubstr("hint: for example: pounce bench step --json"));
 }
 
 TEST(Process, BenchStep) {

@@ -278,7 +278,7 @@ TEST(Output, NamesCannotSteerTheTerminal) {
   print_error(screen.output, error);
   EXPECT_TRUE(is_harmless(screen.err)) << screen.err;
   EXPECT_THAT(screen.err, HasSubstr("warning: a\\x1b[2Jb\\n\\u202ec\\x9b\n"));
-  EXPECT_THAT(screen.err, HasSubstr("hint: a\\x1b[2Jb\\n"));
+  EXPECT_THAT(screen.err, HasSubstr("hint: a\\x1b[2Jb\n\\u202e"));
 }
 
 TEST(Output, AReaderThatHasGoneIsNoError) {

@@ -26,7 +26,7 @@ StepSpec small_spec() {
 }
 
 TEST(VerifyStep, TheCpuAgreesWithTheReference) {
-  StepVerification result = verify_step(*make_backend("cpu"), small_spec());
+  StepVerification result = verify_step(open_device("cpu", 1), small_spec());
   EXPECT_LT(result.loss_error, 1e-5);
   EXPECT_GT(result.weight_error, 0);  // they are two implementations
   EXPECT_LT(result.weight_error, result.tolerance);
@@ -42,7 +42,7 @@ class ComparedStates : public testing::Test {
     return compare_states(found, expected_);
   }
 
-  StepState expected_ = run_updates(*make_backend("reference"), small_spec(), 4);
+  StepState expected_ = run_updates({make_backend("reference"), "reference"}, small_spec(), 4);
 };
 
 TEST_F(ComparedStates, EveryKindOfTensorCounts) {
@@ -76,9 +76,13 @@ TEST_F(ComparedStates, LossesAndNumbersThatAreNotFiniteCount) {
 }
 
 TEST(BenchStep, MeasuresAndVerifies) {
-  int verified = 0;
-  BenchStepResult result = bench_step(small(), [&](const StepVerification&) { ++verified; });
-  EXPECT_EQ(verified, 1);
+  std::vector<std::string> order;
+  BenchStepResult result =
+      bench_step(small(), {.on_verifying = [&] { order.push_back("verifying"); },
+                           .on_verified = [&](const StepVerification&) { order.push_back("ok"); }});
+  EXPECT_EQ(order, (std::vector<std::string>{"verifying", "ok"}));
+  EXPECT_EQ(result.precision, "fp32");
+  EXPECT_EQ(result.optimizer, "adamw");
   EXPECT_EQ(result.device, "cpu, 1 thread");
   EXPECT_GE(result.steps, 5);
   EXPECT_GT(result.planned_bytes, result.parameters * 4 * 4);  // weights, gradients, two moments
@@ -98,14 +102,23 @@ TEST(BenchStep, RefusesWhatCannotBe) {
   EXPECT_ERROR(run([](auto& c) { c.image_size = 0; }), ErrorKind::Config, "image-size is 0");
   EXPECT_ERROR(run([](auto& c) { c.batch_size = 0; }), ErrorKind::Config, "batch-size is 0");
   EXPECT_ERROR(run([](auto& c) { c.seconds = -1; }), ErrorKind::Config, "seconds is -1");
+  EXPECT_ERROR(run([](auto& c) { c.seconds = 0; }), ErrorKind::Config, "seconds is 0", "above 0");
+  EXPECT_ERROR(run([](auto& c) { c.seconds = std::nan(""); }), ErrorKind::Config, "seconds is nan");
   EXPECT_ERROR(run([](auto& c) { c.threads = -1; }), ErrorKind::Config, "threads is -1");
   EXPECT_ERROR(run([](auto& c) { c.device = "cuda"; }), ErrorKind::Device, "cuda");
 }
 
 TEST(BenchStep, StopsOnRequest) {
-  std::stop_source source;
-  auto stop = [&](const StepVerification&) { source.request_stop(); };
-  EXPECT_ERROR(bench_step(small(), stop, source.get_token()), ErrorKind::Interrupted, "");
+  std::stop_source late, early;
+  BenchStepObserver after{.on_verifying = {},
+                          .on_verified = [&](const StepVerification&) { late.request_stop(); }};
+  EXPECT_ERROR(bench_step(small(), after, late.get_token()), ErrorKind::Interrupted, "");
+  // Before the verification: it does not run to its end.
+  bool is_verified = false;
+  BenchStepObserver before{.on_verifying = [&] { early.request_stop(); },
+                           .on_verified = [&](const StepVerification&) { is_verified = true; }};
+  EXPECT_ERROR(bench_step(small(), before, early.get_token()), ErrorKind::Interrupted, "");
+  EXPECT_FALSE(is_verified);
 }
 
 }  // namespace

@@ -216,7 +216,9 @@ TEST_F(InitFileTest, SaysWhatIsWrongWithAFile) {
   EXPECT_ERROR(read_init_file(folder_.put("cut.safetensors", bytes), ""), ErrorKind::BadData,
                "cut.safetensors", "cut short");
   EXPECT_ERROR(read_init_file(folder_.put("page.safetensors", std::string("<html>404</html>")), ""),
-               ErrorKind::BadData, "page.safetensors", "not a safetensors file");
+               ErrorKind::Config, "page.safetensors", "a web page");
+  EXPECT_ERROR(read_init_file(folder_.put("text.safetensors", std::string("404")), ""),
+               ErrorKind::BadData, "text.safetensors", "not a safetensors file");
   for (const std::string magic : {"PK\x03\x04", "\x80\x02}q"}) {
     EXPECT_ERROR(read_init_file(folder_.put("net.pth", magic + "0123456789"), ""),
                  ErrorKind::Config, "PyTorch file", "import torch, safetensors.torch",

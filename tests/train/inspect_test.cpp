@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +15,7 @@
 #include "base/temp_dir.h"
 #include "expect_error.h"
 #include "train/inference.h"
+#include "train/init_file.h"
 #include "train/model_file.h"
 
 namespace pounce {
@@ -90,6 +92,43 @@ TEST_F(Inspect, ValuesThatAreNotFiniteAreCountedAndLeftOut) {
   EXPECT_EQ(inspection.tensors[2].max, 1.0);
 }
 
+TEST_F(Inspect, LargestDoublesDoNotOverflow) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  TensorSummary summary =
+      summary_of(tensor<double>("w", DType::F64, {kMost, kMost, -kMost, kMost}));
+  EXPECT_EQ(summary.mean, kMost / 2);
+  EXPECT_NEAR(*summary.std / kMost, std::sqrt(0.75), 1e-15);
+}
+
+TEST_F(Inspect, TypesWithoutFiguresAreListed) {
+  std::string header;
+  const std::pair<const char*, int> types[] = {
+      {"BOOL", 1}, {"I8", 1},      {"I16", 2},     {"U16", 2}, {"U32", 4},
+      {"U64", 8},  {"F8_E4M3", 1}, {"F8_E5M2", 1}, {"F4", 3}};  // not known: of any size
+  int at = 0;
+  for (const auto& [type, bytes] : types) {
+    header += fmt::format(R"({}"{}":{{"dtype":"{}","shape":[1,3],"data_offsets":[{},{}]}})",
+                          at ? "," : "{", type, type, at, at + 3 * bytes);
+    at += 3 * bytes;
+  }
+  header += '}';
+  std::string file(8, '\0');
+  uint64_t length = header.size();
+  std::memcpy(file.data(), &length, 8);
+  write_file(path_, file + header + std::string(size_t(at), '\x7F'));
+  Inspection inspection = inspect_model(path_);
+  ASSERT_EQ(inspection.tensors.size(), std::size(types));
+  for (size_t i = 0; i < std::size(types); ++i) {
+    const TensorSummary& summary = inspection.tensors[i];
+    EXPECT_EQ(summary.dtype, types[i].first);
+    EXPECT_THAT(summary.shape, ElementsAre(1, 3));
+    EXPECT_EQ(summary.bytes, 3 * types[i].second);
+    EXPECT_FALSE(summary.mean.has_value());
+  }
+  EXPECT_TRUE(inspection.is_finite());
+  EXPECT_ERROR(load_model(path_), ErrorKind::BadData, "dtype BOOL, which is not supported");
+}
+
 TEST_F(Inspect, ForeignFilesHaveNoDescription) {
   Inspection inspection = inspect({.metadata = {{"format", "pt"}, {"author", "someone"}},
                                    .tensors = {tensor<float>("w", DType::F32, {})}});
@@ -135,9 +174,23 @@ TEST_F(Inspect, ModelsOfPounceAreDescribed) {
   EXPECT_FALSE(inspection.metadata.contains("pounce"));
 }
 
+// Whoever reads a model knows them.
+TEST_F(Inspect, FilesOfOtherFormsAreNamed) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"PK\x03\x04 and more", "a PyTorch file"},
+      {"\x80\x02}q and more", "a PyTorch file"},
+      {"\n<!DOCTYPE html><title>404</title>", "a web page"},
+      {"\xFF\xD8\xFF\xE0 and more of it", "a picture (JPEG)"},
+      {"\x89PNG\r\n\x1A\n and more", "a picture (PNG)"}};
+  for (const auto& [bytes, name] : cases) {
+    write_file(path_, bytes);
+    EXPECT_ERROR(inspect_model(path_), ErrorKind::Config, path_, name);
+    EXPECT_ERROR(load_model(path_), ErrorKind::Config, path_, name);
+    EXPECT_ERROR(read_init_file(path_, ""), ErrorKind::Config, "--init " + path_, name);
+  }
+}
+
 TEST_F(Inspect, DamagedFilesAreNamed) {
-  write_file(path_, "PK\x03\x04 and more");
-  EXPECT_ERROR(inspect_model(path_), ErrorKind::BadData, path_, ".pth", "save_file");
   write_file(path_, "");
   EXPECT_ERROR(inspect_model(path_), ErrorKind::BadData, path_, "0 bytes");
   std::vector<uint8_t> bytes =

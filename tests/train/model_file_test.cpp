@@ -109,7 +109,7 @@ TEST_F(ModelFileTest, SaysWhyAFileIsNoModel) {
   std::vector<uint8_t> bytes = write_safetensors(file.tensors);
   expect_rejected({bytes.begin(), bytes.end() - 1}, "cut short");
   expect_rejected(std::vector<uint8_t>{}, "0 bytes");
-  expect_rejected({0xFF, 0xD8, 0xFF, 0xE0, 0, 0, 0, 0, 0, 0}, "not a safetensors file");
+  expect_rejected({0xFF, 0xD9, 0xFF, 0xE0, 0, 0, 0, 0, 0, 0}, "not a safetensors file");
 
   TensorFile plain = file.tensors;
   plain.metadata = {{"format", "pt"}};
