@@ -17,6 +17,7 @@ enum class SplitChoice { Val, Test, Train, All };
 struct EvalConfig {
   std::string model;                 // model file, or run folder (its best)
   std::string data;                  // empty: the data folder of the run folder given as model
+  std::string labels;                // as TrainConfig::labels; without `data` also the run's own
   std::optional<SplitChoice> split;  // default: val
   int batch_size = 64;               // no influence on any result
   int workers = 0;

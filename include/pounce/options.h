@@ -23,6 +23,8 @@ struct TrainOption {
   std::string_view help;                  // one line
   std::string_view details;               // for --help; may be empty
   std::vector<std::string_view> choices;  // allowed words; empty: any
+  // Setting it clears the options it presets; so it goes before them, whatever the order written.
+  bool is_preset = false;
   // Throws Config naming the option, what was given and what is allowed.
   std::function<void(TrainConfig&, const std::string&)> set;
   // TOML value of the option, or empty while it is unset.

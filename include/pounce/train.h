@@ -22,12 +22,19 @@ namespace pounce {
 enum class OptimizerKind { AdamW, Adam, Sgd };
 enum class ScheduleKind { Cosine, Step, Constant };
 enum class ClassWeights { None, Balanced };
+// Presets of crop scale and flips. None: training images are prepared as for evaluation. Light:
+// crops of 0.8 to 1 of the area, mirrored half of the time. Standard: the same with crops of 0.35
+// to 1.
+enum class Augment { None, Light, Standard };
+// Uniform: every image once an epoch. Balanced: every class equally often in an epoch of the same
+// length, so an image may come several times or not at all.
+enum class SamplerKind { Uniform, Balanced };
 // What to do with files that cannot be used: Auto skips, but stops when over 10 % of a class is
 // unusable.
 enum class BadFilePolicy { Auto, Skip, Stop };
 
 // Every value a user can set. An empty optional means: chosen from the data (never from the
-// machine); TrainingRun::config() has the values that were chosen.
+// machine) or by a preset; RunBegin::config has the values that were chosen.
 struct TrainConfig {
   std::string data;                  // folder of images
   std::string out;                   // run folder; empty: runs/<folder>-N; must not exist
@@ -49,16 +56,23 @@ struct TrainConfig {
   double step_epochs = 30;                       // schedule step: epochs between two steps
   double step_gamma = 0.1;                       // schedule step: factor of a step
   ClassWeights class_weights = ClassWeights::None;  // balanced: rare classes weigh more
-  double ema_decay = 0;          // of averaged weights, which then are validated and saved
-  double clip_grad = 0;          // largest norm of the gradient; 0: no limit
-  int patience = 0;              // epochs without a better model before stopping; 0: all
-  double crop_scale_min = 0.35;  // area of a random crop, share of the image
-  double crop_scale_max = 1.0;
-  double hflip = 0.5;  // probability of a mirrored image
-  double vflip = 0;
+  double ema_decay = 0;  // of averaged weights, which then are validated and saved
+  double clip_grad = 0;  // largest norm of the gradient; 0: no limit
+  int patience = 0;      // epochs without a better model before stopping; 0: all
+  SamplerKind sampler = SamplerKind::Uniform;
+  Augment augment = Augment::Standard;
+  // Where given, in the place of what `augment` says.
+  std::optional<double> crop_scale_min;  // area of a random crop, share of the image; stays empty
+  std::optional<double> crop_scale_max;  // where nothing is cropped at random
+  std::optional<double> hflip;           // probability of a mirrored image
+  std::optional<double> vflip;
   double label_smoothing = 0;
   double resize_ratio = 0.875;  // evaluation: crop size / size of the resized short side
-  double val_fraction = 0.2;    // held back where the folder has no validation split
+  // Classes of images that no folders name: "names" (cat.0.jpg), "FILE.csv" or
+  // "FILE.csv:file,label" (its two columns); empty: folders, or metadata.csv among the images.
+  std::string labels;
+  bool exif = true;           // the orientation of EXIF is applied
+  double val_fraction = 0.2;  // held back where the folder has no validation split
   BadFilePolicy on_bad = BadFilePolicy::Auto;
   uint64_t seed = 0;
   int workers = 0;              // decode threads; 0: as many as there are cores
@@ -89,7 +103,7 @@ struct RunBegin {
   bool is_imbalanced = false;  // class sizes of the training images differ by more than 10:1
   int64_t updates = 0;         // optimizer updates of the whole run
   int64_t memory_bytes = 0;    // planned: weights, optimizer, activations, staging
-  TrainConfig config;          // complete: every optional has its value
+  TrainConfig config;          // complete: every optional that applies has its value
 };
 
 // After RunBegin where --init gave start weights: what became of every entry of the network and of

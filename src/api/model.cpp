@@ -147,8 +147,10 @@ Tensor Model::read_images(const std::vector<std::string>& paths) const {
   size_t each = size_t(size * size * 3);
   std::vector<uint8_t> pixels(paths.size() * each);
   for_each_parallel(0, paths.size(), [&](size_t i) {
-    Result<std::vector<uint8_t>> image = load_for_inference(
-        paths[i], {.image_size = state->info.image_size, .resize_ratio = state->info.resize_ratio});
+    Result<std::vector<uint8_t>> image =
+        load_for_inference(paths[i], {.image_size = state->info.image_size,
+                                      .resize_ratio = state->info.resize_ratio,
+                                      .exif = state->info.exif});
     if (!image) {
       const Error& error = image.error();
       bool names_it = error.message().find(paths[i]) != std::string::npos;

@@ -9,7 +9,14 @@
 namespace pounce {
 
 // What a stream of random numbers is for; equal ids under different purposes are independent.
-enum class RandomPurpose : uint8_t { Init = 1, Order = 2, Augment = 3, Split = 4, Test = 15 };
+enum class RandomPurpose : uint8_t {
+  Init = 1,
+  Order = 2,
+  Augment = 3,
+  Split = 4,
+  Balance = 5,
+  Test = 15
+};
 
 class RandomStream {
  public:

@@ -184,6 +184,20 @@ std::optional<double> parse_double(std::string_view text) {
   return value && std::isfinite(*value) ? value : std::nullopt;
 }
 
+std::string shell_word(std::string_view text) {
+  constexpr std::string_view kSafe = "_./,+@%:=-~";
+  auto is_safe = [&](char c) {
+    bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    return is_word || static_cast<unsigned char>(c) >= 0x80 || kSafe.find(c) != kSafe.npos;
+  };
+  if (!text.empty() && text[0] != '~' && std::all_of(text.begin(), text.end(), is_safe)) {
+    return std::string(text);
+  }
+  std::string word = "'";
+  for (char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
 std::string to_lower_ascii(std::string_view text) {
   std::string lower(text);
   for (char& c : lower) {

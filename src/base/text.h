@@ -17,6 +17,13 @@ int code_point_width(char32_t code_point);
 // Decodes the code point at `text[at]` and moves `at` behind it; U+FFFD (one byte) for bad bytes.
 char32_t next_code_point(std::string_view text, size_t& at);
 
+// Unicode normalisation form C: one spelling for names that look alike (macOS writes another one).
+// Text that is not UTF-8 is returned unchanged.
+std::string to_nfc(std::string_view text);
+// What is not ASCII as code points, the way C and bash write them, so that names which look alike
+// differ: "cafe\u0301".
+std::string spell_out(std::string_view text);
+
 // Filled with spaces to `width` columns; wider text is returned unchanged.
 std::string pad_right(std::string_view text, int width);
 std::string pad_left(std::string_view text, int width);
@@ -42,6 +49,8 @@ std::optional<uint64_t> parse_uint(std::string_view text);
 std::optional<double> parse_double(std::string_view text);
 
 std::string to_lower_ascii(std::string_view text);
+// As a shell takes it for one word: in single quotes where that is needed.
+std::string shell_word(std::string_view text);
 
 // Text from elsewhere (names in files, words of the command line) for a terminal or a line of a
 // table: characters that steer a terminal, end a line or turn the direction of writing stand as

@@ -91,7 +91,13 @@ void read_config_text(std::string_view text, const std::string& name, Settings& 
     if (std::find(keys.begin(), keys.end(), key_name) == keys.end()) {
       fail_unknown_key(where, key_name);
     }
-    take_value(settings, where, key_name, node);
+  }
+  for (bool is_preset : {true, false}) {
+    for (const auto& [key, node] : table) {
+      std::string key_name(key.str());
+      if (is_preset_key(key_name) != is_preset) continue;
+      take_value(settings, place(name, key.source()), key_name, node);
+    }
   }
 }
 

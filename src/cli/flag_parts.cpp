@@ -54,7 +54,8 @@ Flag to_flag(const TrainOption& option) {
             .default_text = std::string(option.default_text),
             .help = std::string(option.help),
             .details = std::string(option.details),
-            .choices = {option.choices.begin(), option.choices.end()}};
+            .choices = {option.choices.begin(), option.choices.end()},
+            .is_preset = option.is_preset};
   flag.set = [&option](Settings& settings, const std::string& value) {
     option.set(settings.train, value);
   };

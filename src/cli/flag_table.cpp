@@ -122,6 +122,11 @@ std::vector<Flag> eval_flags() {
                      if (value.empty()) fail(ErrorKind::Config, "--dump: expected a file's name");
                      settings.dump = value;
                    }});
+  flags.push_back(like_train("labels", [](Settings& settings, const TrainConfig& checked) {
+    settings.eval.labels = checked.labels;
+  }));
+  flags.back().section = "Data";
+  flags.back().default_text = "the run's own without DIR; else the folders are the classes";
   flags.push_back(like_train("on-bad", [](Settings& settings, const TrainConfig& checked) {
     settings.eval.on_bad = checked.on_bad;
   }));
@@ -305,6 +310,10 @@ std::vector<std::string> config_keys() {
   std::vector<std::string> keys = {"data"};
   for (const TrainOption& option : train_options()) keys.emplace_back(option.name);
   return keys;
+}
+
+bool is_preset_key(const std::string& key) {
+  return key != "data" && train_option(key).is_preset;
 }
 
 void set_config_key(Settings& settings, const std::string& key, const std::string& value) {

@@ -60,6 +60,7 @@ struct Flag {
   std::string details = {};               // full help only
   std::vector<std::string> choices = {};  // the words it takes; empty: any value
   bool is_essential = false;              // has its line in the short help
+  bool is_preset = false;                 // goes before the other flags: TrainOption::is_preset
   FlagAction action = FlagAction::Set;
   // Throws Config naming the flag, what was given and what is allowed. Switches get "true" or
   // "false". Absent for the other actions.
@@ -94,6 +95,8 @@ bool is_command_group(std::string_view word);
 
 // Keys of a file for --config: the training flags and `data`.
 std::vector<std::string> config_keys();
+// Such keys go before the others.
+bool is_preset_key(const std::string& key);
 // Throws Config as Flag::set does.
 void set_config_key(Settings& settings, const std::string& key, const std::string& value);
 

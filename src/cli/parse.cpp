@@ -111,6 +111,15 @@ class Parser {
   std::vector<std::string> arguments_;
 };
 
+// Presets first, so that a flag goes before its preset wherever it stands.
+void apply(const std::vector<Assignment>& assignments, Settings& settings) {
+  for (bool is_preset : {true, false}) {
+    for (const Assignment& one : assignments) {
+      if (one.flag->is_preset == is_preset) one.flag->set(settings, one.value);
+    }
+  }
+}
+
 }  // namespace
 
 Invocation parse_arguments(const Command& command, std::span<const std::string> words) {
@@ -120,10 +129,10 @@ Invocation parse_arguments(const Command& command, std::span<const std::string> 
   if (invocation.action != FlagAction::Set) return invocation;
   Settings& settings = invocation.settings;
   // Set twice on purpose: the first round finds the file, the second one goes before it.
-  for (const Assignment& one : parser.assignments()) one.flag->set(settings, one.value);
+  apply(parser.assignments(), settings);
   if (!settings.config_file.empty()) {
     read_config_file(settings.config_file, settings);
-    for (const Assignment& one : parser.assignments()) one.flag->set(settings, one.value);
+    apply(parser.assignments(), settings);
   }
   command.take_arguments(settings, parser.arguments());
   return invocation;

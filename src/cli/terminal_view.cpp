@@ -94,6 +94,20 @@ std::string value_of(const TrainConfig& config, std::string_view name) {
   return "";
 }
 
+// ", crop scale 0.35-1, hflip 0.5"
+std::string augmentation_text(const TrainConfig& config) {
+  double hflip = config.hflip.value_or(0), vflip = config.vflip.value_or(0);
+  if (!config.crop_scale_min && hflip == 0 && vflip == 0) return ", no augmentation";
+  std::string text = ", center crop";
+  if (config.crop_scale_min) {
+    text = fmt::format(", crop scale {}-{}", *config.crop_scale_min,
+                       config.crop_scale_max.value_or(1));
+  }
+  text += fmt::format(", hflip {}", hflip);
+  if (vflip > 0) text += fmt::format(", vflip {}", vflip);
+  return text;
+}
+
 // The values that were chosen for this run, in one line.
 std::string settings_line(const TrainConfig& config) {
   std::string text = fmt::format("batch {}, {}, lr {:.3g}, weight decay {:.3g}",
@@ -102,9 +116,9 @@ std::string settings_line(const TrainConfig& config) {
   if (config.optimizer == OptimizerKind::Sgd) {
     text += fmt::format(", momentum {}{}", config.momentum, config.nesterov ? " (Nesterov)" : "");
   }
-  text += fmt::format(", warm-up {}, crop scale {}-{}, hflip {}", config.warmup_epochs,
-                      config.crop_scale_min, config.crop_scale_max, config.hflip);
-  if (config.vflip > 0) text += fmt::format(", vflip {}", config.vflip);
+  text += fmt::format(", warm-up {}{}", config.warmup_epochs, augmentation_text(config));
+  if (config.sampler == SamplerKind::Balanced) text += ", balanced sampler";
+  if (!config.exif) text += ", EXIF orientation not applied";
   if (config.label_smoothing > 0) {
     text += fmt::format(", label smoothing {}", config.label_smoothing);
   }

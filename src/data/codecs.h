@@ -10,8 +10,8 @@
 
 namespace pounce {
 
-Result<void> decode_jpeg(std::span<const uint8_t> bytes, Image& image);
-Result<void> decode_png(std::span<const uint8_t> bytes, Image& image);
+Result<void> decode_jpeg(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
+Result<void> decode_png(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
 
 // The orientation, 1..8, of a TIFF structure as EXIF holds it (from "II" or "MM" on); 1 when it is
 // absent or malformed. Source: Exif 2.32, tag 0x0112.

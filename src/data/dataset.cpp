@@ -36,7 +36,7 @@ std::optional<int32_t> label_of(const std::vector<std::string>& classes, const s
   return int32_t(found - classes.begin());
 }
 
-std::vector<LabelledFolder> label_folders(const SplitTree& tree,
+std::vector<LabelledFolder> label_folders(const FolderForm& form, const SplitTree& tree,
                                           const std::vector<std::string>& classes) {
   std::vector<LabelledFolder> folders;
   std::vector<std::string> unknown;
@@ -47,13 +47,19 @@ std::vector<LabelledFolder> label_folders(const SplitTree& tree,
     if (!label) unknown.push_back(folder.name);
   }
   if (unknown.empty()) return folders;
-  fail_with_hint(ErrorKind::Config, "add training images of it, or remove the folder",
-                 "{}/ holds {} that training has no images of: {} (training has {})", tree.folder,
-                 unknown.size() == 1 ? "a class" : "classes", list_some(unknown, 6),
-                 list_some(classes, 12));
+  std::string path = join_path(form.root, join_path(tree.folder, unknown.front()));
+  std::string place = join_path(form.root, join_path(form.train, unknown.front()));
+  fail_with_hint(ErrorKind::Config,
+                 form.labels ? "label training images with it, too; then: " + form.typed.line
+                             : fmt::format("put training images of it into {}/, or take {}/ out; "
+                                           "then: {}",
+                                           place, path, form.typed.line),
+                 "{}/ holds {} that training has no images of: {} (training has {})",
+                 join_path(form.root, tree.folder), unknown.size() == 1 ? "a class" : "classes",
+                 list_some(unknown, 6), list_some(classes, 12));
 }
 
-void refuse_only_unsupported(const std::string& root, const HeaderScan& scan) {
+void refuse_only_unsupported(const FolderForm& form, const HeaderScan& scan) {
   int64_t unsupported = 0;
   std::vector<std::string> words;
   for (const auto& [name, count] : scan.unsupported_formats) {
@@ -61,11 +67,23 @@ void refuse_only_unsupported(const std::string& root, const HeaderScan& scan) {
     words.push_back(fmt::format("{} {}", group_digits(count), name));
   }
   if (unsupported == 0 || !scan.samples.empty()) return;
-  fail_with_hint(ErrorKind::Config, "convert them to JPEG or PNG",
-                 "{} holds no image that can be decoded: {}", root, list_some(words, 12));
+  fail_with_hint(ErrorKind::Config, "convert them to JPEG or PNG; then: " + form.typed.line,
+                 "{} holds no image that can be decoded: {}", form.root, list_some(words, 12));
 }
 
-void require_two_classes(const std::string& root, const ImageFolder& dataset) {
+// What the names of the only class's files suggest: " (the file names suggest ...)", or "".
+std::string suggested_classes(const ImageFolder& dataset) {
+  std::map<std::string, int64_t> counts;
+  for (const Sample& sample : dataset.train) ++counts[class_suggested_by(sample.path)];
+  std::vector<std::string> words;
+  for (const auto& [name, count] : counts) {
+    if (!name.empty() && count >= 2) words.push_back(fmt::format("{} {}", name, count));
+  }
+  if (words.size() < 2) return "";
+  return fmt::format(" (the file names suggest {}: {})", words.size(), list_some(words, 6));
+}
+
+void require_two_classes(const FolderForm& form, const ImageFolder& dataset) {
   size_t n = dataset.classes.size();
   if (n >= 2) return;
   std::string empty =
@@ -73,11 +91,19 @@ void require_two_classes(const std::string& root, const ImageFolder& dataset) {
           ? ""
           : fmt::format("; without usable images: {}", list_some(dataset.empty_classes, 6));
   if (n == 0) {
-    fail_with_hint(ErrorKind::Config, "put images into the class folders",
-                   "{} holds no usable images{}", root, empty);
+    fail_with_hint(ErrorKind::Config, "put images into the class folders; then: " + form.typed.line,
+                   "{} holds no usable images{}", form.root, empty);
   }
-  fail_with_hint(ErrorKind::Config, "add a folder with images of another class",
-                 "1 class ({}); a classifier needs 2 or more{}", dataset.classes.front(), empty);
+  std::string hint = "label images with another class, too; then: " + form.typed.line;
+  std::string names = form.labels ? "" : suggested_classes(dataset);
+  if (!form.labels) {
+    hint = fmt::format("put images of another class into a folder beside {}/; then: {}",
+                       join_path(form.root, join_path(form.train, dataset.classes.front())),
+                       form.typed.line);
+  }
+  if (!names.empty()) hint = fmt::format("{} --labels names", form.typed.line);
+  fail_with_hint(ErrorKind::Config, hint, "1 class ({}); a classifier needs 2 or more{}{}",
+                 dataset.classes.front(), names, empty);
 }
 
 // "1.jpg (cut JPEG: no end marker), 2.jpg (the file is empty) and 4 more"
@@ -120,25 +146,32 @@ void refuse_unlisted(const SplitTree& tree, OnBad on_bad) {
 class DatasetScanner {
  public:
   explicit DatasetScanner(const ScanOptions& options)
-      : options_(options), form_(find_folder_form(options.root, {})) {}
+      : options_(options), form_(find_folder_form({options.root, options.labels, {}})) {}
 
   ImageFolder run() {
     dataset_.root = form_.root;
     dataset_.notes = form_.notes;
+    dataset_.ignored = form_.ignored;
     if (form_.has_splits() && form_.train.empty()) {
-      fail_with_hint(ErrorKind::Config, "name the folder with the training images train",
-                     "{} holds {}/ but no train/", form_.root,
-                     form_.val.empty() ? form_.test : form_.val);
+      const std::string& other = form_.val.empty() ? form_.test : form_.val;
+      fail_with_hint(
+          ErrorKind::Config,
+          fmt::format("put training images into {}; or, if these are they: {}",
+                      join_path(form_.root, "train/"), command_for(join_path(form_.root, other))),
+          "{} holds {}/ but no train/", form_.root, other);
     }
     ScannedSplit train{list_split(form_, form_.train, dataset_.ignored), {}};
     std::vector<std::string> names = class_names(train.tree, dataset_.empty_classes);
     std::vector<ScannedSplit> others;
+    drop_unlabelled_test();
     for (const std::string& folder : {form_.val, form_.test}) {
       others.push_back(
           {folder.empty() ? SplitTree{} : list_split(form_, folder, dataset_.ignored), {}});
     }
+    check_labels(others[0].tree);
     read_headers(train, names);
-    refuse_only_unsupported(form_.root, train.scan);
+    note_ignored();
+    refuse_only_unsupported(form_, train.scan);
     for (ScannedSplit& split : others) read_headers(split, names);
     if (options_.on_bad == OnBad::Auto) {
       refuse_bad_classes(names, {&train.scan, &others[0].scan, &others[1].scan});
@@ -148,10 +181,53 @@ class DatasetScanner {
   }
 
  private:
+  static std::string command_for(const std::string& folder) {
+    return "pounce train " + shell_word(folder);
+  }
+
+  // Test images that nobody has labelled are for `pounce predict`.
+  void drop_unlabelled_test() {
+    if (form_.test.empty() || form_.labels) return;
+    std::string path = join_path(form_.root, form_.test);
+    if (!is_flat(path)) return;
+    dataset_.notes.push_back(
+        fmt::format("{}/ has no class folders and is not used; to classify its images: pounce "
+                    "predict MODEL {}",
+                    path, shell_word(path)));
+    form_.test.clear();
+  }
+
+  void check_labels(const SplitTree& val) {
+    if (!form_.labels) return;
+    LabelFindings findings = form_.labels->finish(form_.root, /*saw_all=*/true);
+    auto append = [](std::vector<std::string>& to, const std::vector<std::string>& from) {
+      to.insert(to.end(), from.begin(), from.end());
+    };
+    append(dataset_.notes, findings.notes);
+    append(dataset_.warnings, findings.warnings);
+    if (form_.val.empty() || !val.classes.empty()) return;
+    fail_with_hint(ErrorKind::Config,
+                   fmt::format("take the folder out, and validation images are held back by rule; "
+                               "then: {}",
+                               form_.typed.line),
+                   "no image of {}/ has a label", join_path(form_.root, form_.val));
+  }
+
+  // "ignored: hidden file (2), runs folder (1)": what lay among the images and is none.
+  void note_ignored() {
+    std::vector<std::string> words;
+    for (const auto& [reason, count] : dataset_.ignored) {
+      bool is_known = form_.labels && reason == form_.labels->reason_without_label();
+      if (is_known) continue;  // what the labels say is said already
+      words.push_back(fmt::format("{} ({})", reason, group_digits(count)));
+    }
+    if (!words.empty()) dataset_.notes.push_back("ignored: " + list_some(words, 12));
+  }
+
   void read_headers(ScannedSplit& split, const std::vector<std::string>& names) {
     refuse_unlisted(split.tree, options_.on_bad);
     split.scan =
-        scan_headers(label_folders(split.tree, names),
+        scan_headers(label_folders(form_, split.tree, names),
                      {form_.root, options_.on_bad == OnBad::Stop, options_.threads, options_.stop});
   }
 
@@ -161,7 +237,7 @@ class DatasetScanner {
     dataset_.val = std::move(others[0].scan.samples);
     dataset_.test = std::move(others[1].scan.samples);
     drop_classes_without_images(names);
-    require_two_classes(form_.root, dataset_);
+    require_two_classes(form_, dataset_);
     dataset_.layout = !form_.has_splits() ? Layout::ClassFolders
                       : form_.val.empty() ? Layout::TrainOnly
                                           : Layout::Splits;

@@ -43,14 +43,15 @@ struct ClassCounts {
 struct ImageFolder {
   std::string root;  // where the splits or classes lie: below a wrapper folder, if there was one
   Layout layout = Layout::ClassFolders;
-  std::vector<std::string> classes;      // code-point order, as torchvision's ImageFolder
+  std::vector<std::string> classes;      // in NFC, in code-point order as torchvision's ImageFolder
   std::vector<Sample> train, val, test;  // in path order
   std::vector<SkippedFile> skipped;      // in path order
   std::vector<std::string> empty_classes;
   std::vector<ClassCounts> class_counts;               // one a class
   std::map<std::string, int64_t> ignored;              // reason to count
   std::map<std::string, int64_t> unsupported_formats;  // "WebP" to count
-  std::vector<std::string> notes;  // whole sentences for the reader, e.g. a wrapper was descended
+  // Whole sentences for the reader: a wrapper was descended; many images have no label.
+  std::vector<std::string> notes, warnings;
   bool split_by_rule = false;
   double val_fraction = 0;  // of the rule; 0 when there is none
 };
@@ -63,6 +64,9 @@ enum class OnBad {
 
 struct ScanOptions {
   std::string root;
+  // Where folders do not name the classes: "names" (cat.0.jpg), "FILE.csv" or
+  // "FILE.csv:file,label"; "" for folders, or a Hugging Face metadata.csv among the images.
+  std::string labels{};
   double val_fraction = 0.2;  // 0: no validation; used when there is no validation folder
   OnBad on_bad = OnBad::Auto;
   int threads = 0;  // 0: usable_cores()
@@ -70,7 +74,8 @@ struct ScanOptions {
 };
 
 // For training. Throws Config for a folder that cannot be trained on (missing, empty, one class,
-// flat, an archive, mixed layout, only unsupported formats, too many unusable files), Io when the
+// flat without labels, an archive, mixed layout, only unsupported formats, too many unusable files,
+// two folders of one class, labels that fit no image or contradict each other), Io when the
 // operating system refuses, BadData for OnBad::Stop, Interrupted when stopped.
 ImageFolder scan_dataset(const ScanOptions& options);
 
@@ -78,11 +83,13 @@ enum class Split { Train, Val, Test, All };
 
 struct EvalScanOptions {
   std::string root;
-  std::vector<std::string> classes;  // of the model, in its order
+  std::string labels{};              // as ScanOptions::labels
+  std::vector<std::string> classes;  // of the model, in its order; matched in NFC
   Split split = Split::Val;
   // The model's split rule; with it and no validation folder, Val means the held-back part.
   std::optional<double> split_fraction{};
-  OnBad on_bad = OnBad::Skip;  // Auto acts as Skip
+  std::string program = "pounce eval MODEL";  // what is typed in front of the root; for hints
+  OnBad on_bad = OnBad::Skip;                 // Auto acts as Skip
   int threads = 0;
   std::stop_token stop{};
 };

@@ -116,13 +116,13 @@ std::optional<Error> check_file_size(uint64_t bytes) {
                            group_digits(int64_t(bytes)), group_digits(int64_t(kMaxFileBytes))));
 }
 
-Result<void> decode_image(std::span<const uint8_t> bytes, Image& image) {
+Result<void> decode_image(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
   ImageFormat format = sniff_format(bytes.first(std::min<size_t>(bytes.size(), 32)));
   switch (format) {
     case ImageFormat::Jpeg:
-      return decode_jpeg(bytes, image);
+      return decode_jpeg(bytes, image, rule);
     case ImageFormat::Png:
-      return decode_png(bytes, image);
+      return decode_png(bytes, image, rule);
     case ImageFormat::Unknown:
       break;
     default:
@@ -131,9 +131,9 @@ Result<void> decode_image(std::span<const uint8_t> bytes, Image& image) {
   return damaged(bytes.empty() ? "the file is empty" : "the content is not an image");
 }
 
-Result<Image> decode_image(std::span<const uint8_t> bytes) {
+Result<Image> decode_image(std::span<const uint8_t> bytes, const DecodeRule& rule) {
   Image image;
-  if (Result<void> done = decode_image(bytes, image); !done) {
+  if (Result<void> done = decode_image(bytes, image, rule); !done) {
     return tl::make_unexpected(done.error());
   }
   return image;

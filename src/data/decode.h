@@ -1,7 +1,7 @@
 // Bytes of an image file to 8-bit RGB, by content and never by extension.
-// Pixel rules: EXIF orientation applied; grey becomes three equal channels; CMYK and YCCK convert
-// as Pillow does; 16-bit samples scale by rounding v/257; transparency is dropped and colours stay
-// as stored, as torchvision's ImageFolder (PIL convert("RGB")) does.
+// Pixel rules: EXIF orientation applied (or not: DecodeRule); grey becomes three equal channels;
+// CMYK and YCCK convert as Pillow does; 16-bit samples scale by rounding v/257; transparency is
+// dropped and colours stay as stored, as torchvision's ImageFolder (PIL convert("RGB")) does.
 #pragma once
 
 #include <cstdint>
@@ -51,10 +51,15 @@ constexpr int64_t kMaxPixels = 178'956'970;
 constexpr uint64_t kMaxFileBytes = uint64_t(2) << 30;
 std::optional<Error> check_file_size(uint64_t bytes);
 
+struct DecodeRule {
+  bool exif = true;  // false: the picture as it is stored, whatever its EXIF orientation
+};
+
 // Error kinds: BadData for a damaged file (any libjpeg warning, a wrong PNG checksum, a missing
 // end), Unsupported for a format or variant that cannot be decoded, named in the message.
-Result<Image> decode_image(std::span<const uint8_t> bytes);
+Result<Image> decode_image(std::span<const uint8_t> bytes, const DecodeRule& rule = {});
 // The same into an existing image, whose memory is reused; its content is unspecified on error.
-Result<void> decode_image(std::span<const uint8_t> bytes, Image& image);
+Result<void> decode_image(std::span<const uint8_t> bytes, Image& image,
+                          const DecodeRule& rule = {});
 
 }  // namespace pounce

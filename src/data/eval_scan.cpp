@@ -57,26 +57,29 @@ std::vector<Part> choose_parts(const FolderForm& form, Split split, bool has_rul
   return {{"", split == Split::Val ? Part::Which::HeldBack : Part::Which::Rest}};
 }
 
-[[noreturn]] void fail_unknown_class(const SplitTree& tree, const std::string& name,
+[[noreturn]] void fail_unknown_class(const SplitTree& tree, const ClassFolder& found,
                                      const std::vector<std::string>& classes) {
-  std::string path = tree.folder.empty() ? name : join_path(tree.folder, name);
-  auto near = nearest(name, classes);
-  std::string hint = near ? fmt::format("did you mean {}? Rename or remove the folder", *near)
-                          : "remove the folder, or evaluate a model that knows the class";
+  std::string folder = join_path(tree.folder, found.name);
+  bool is_folder = found.files.front().path.starts_with(folder + "/");
+  std::string place = is_folder ? fmt::format("folder {}/", folder) : found.files.front().path;
+  auto near = nearest(found.name, classes);
+  std::string hint = near ? fmt::format("did you mean {}? Rename or remove it", *near)
+                          : "remove it, or evaluate a model that knows the class";
   fail_with_hint(ErrorKind::Config, hint,
-                 "the class {} (folder {}/) is unknown to the model, "
-                 "which knows {}",
-                 name, path, list_some(classes, 12));
+                 "the class {} ({}) is unknown to the model, which knows {}", found.name, place,
+                 list_some(classes, 12));
 }
 
 std::vector<LabelledFolder> label_by_model(const SplitTree& tree,
                                            const std::vector<std::string>& classes) {
+  std::vector<std::string> names;
+  for (const std::string& name : classes) names.push_back(to_nfc(name));
   std::vector<LabelledFolder> folders;
   for (const ClassFolder& folder : tree.classes) {
     if (folder.files.empty()) continue;
-    auto found = std::find(classes.begin(), classes.end(), folder.name);
-    if (found == classes.end()) fail_unknown_class(tree, folder.name, classes);
-    folders.push_back({&folder, int32_t(found - classes.begin())});
+    auto found = std::find(names.begin(), names.end(), folder.name);
+    if (found == names.end()) fail_unknown_class(tree, folder, classes);
+    folders.push_back({&folder, int32_t(found - names.begin())});
   }
   return folders;
 }
@@ -117,13 +120,19 @@ std::vector<std::string> absent_classes(const EvalSet& set,
 }  // namespace
 
 EvalSet scan_for_eval(const EvalScanOptions& options) {
-  FolderForm form = find_folder_form(options.root, options.classes);
+  FolderForm form =
+      find_folder_form({options.root, options.labels, options.classes, options.program});
   EvalSet set;
   set.root = form.root;
   set.notes = form.notes;
   bool has_rule = options.split_fraction.value_or(0) > 0;
   for (const Part& part : choose_parts(form, options.split, has_rule)) {
     read_part(form, part, options, set);
+  }
+  if (form.labels) {
+    LabelFindings findings = form.labels->finish(form.root, /*saw_all=*/!form.has_splits());
+    set.notes.insert(set.notes.end(), findings.notes.begin(), findings.notes.end());
+    set.notes.insert(set.notes.end(), findings.warnings.begin(), findings.warnings.end());
   }
   if (set.samples.empty()) {
     fail_with_hint(ErrorKind::Config, "choose another folder or part",

@@ -1,50 +1,64 @@
 // Which of the known forms a folder has, and the image files below it by split and class. Looks at
-// names only; contents are read by header_scan.h. Internal to src/data.
+// names (and tables of labels) only; image files are read by header_scan.h. Internal to src/data.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "data/dataset.h"
+#include "data/folder_errors.h"
+#include "data/label_source.h"
 
 namespace pounce {
 
+struct FormRequest {
+  std::string path;
+  std::string labels;  // "", "names", "FILE.csv" or "FILE.csv:file,label"
+  // For evaluation; may be empty: a single folder of such a name (NFC) is a class and no wrapper.
+  std::vector<std::string> known_classes;
+  std::string program = "pounce train";  // what is typed in front of the path; for hints
+};
+
 struct FolderForm {
-  std::string root;              // below a wrapper folder, if there was one
-  std::string train, val, test;  // folder names; all empty for class folders alone
+  std::string root;                     // below a wrapper folder, if there was one
+  std::string train, val, test;         // folder names; all empty without splits
+  std::shared_ptr<LabelSource> labels;  // null: the folders are the classes
+  TypedCommand typed;
+  std::map<std::string, int64_t> ignored;  // beside the split folders
   std::vector<std::string> notes;
 
   bool has_splits() const { return !train.empty() || !val.empty() || !test.empty(); }
 };
 
-// `known_classes` (for evaluation; may be empty): a single folder of such a name is a class and no
-// wrapper. Throws Config for a missing or empty folder, a file, an archive, a flat folder, a mix of
-// splits and classes; Io without rights.
-FolderForm find_folder_form(const std::string& path, const std::vector<std::string>& known_classes);
+// Throws Config for a missing or empty folder, a file, an archive, a flat folder without labels, a
+// mix of splits and classes, labels that cannot be read; Io without rights.
+FolderForm find_folder_form(const FormRequest& request);
 
 struct Candidate {
-  std::string path;  // relative to the root
+  std::string path;  // relative to the root, as on disk
   bool is_dangling_link = false;
 };
 
 struct ClassFolder {
-  std::string name;
+  std::string name;              // in NFC
   std::vector<Candidate> files;  // in path order; names with an image extension
 };
 
 struct SplitTree {
-  std::string folder;                 // relative to the root; "" for class folders alone
+  std::string folder;                 // relative to the root; "" without splits
   std::vector<ClassFolder> classes;   // in code-point order; also empty ones
   std::vector<SkippedFile> unlisted;  // folders that cannot be listed
 };
 
-// The class folders of one split. Adds to `ignored`. Throws Io when the split cannot be listed.
+// The classes of one split: its folders, or what the labels say. Adds to `ignored`. Throws Config
+// for a split without images and for two folders of one name in NFC; Io when it cannot be listed.
 SplitTree list_split(const FolderForm& form, const std::string& folder,
                      std::map<std::string, int64_t>& ignored);
 
-// "animals.zip" and what unpacks it, "" when `name` is no archive.
-std::string unpack_command(const std::string& path);
+// Whether images lie in the folder itself and none below: nothing says their classes.
+bool is_flat(const std::string& path);
 
 }  // namespace pounce

@@ -156,7 +156,7 @@ struct DestroyDecoder {
 
 }  // namespace
 
-Result<void> decode_jpeg(std::span<const uint8_t> bytes, Image& image) {
+Result<void> decode_jpeg(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
   Decoder decoder{};
   DestroyDecoder destroy{decoder};
   if (!read_header(decoder, bytes.data(), bytes.size())) {
@@ -171,7 +171,7 @@ Result<void> decode_jpeg(std::span<const uint8_t> bytes, Image& image) {
   image.rgb.resize(size_t(image.width) * size_t(image.height) * 3);
   std::vector<uint8_t> cmyk_row;
   if (info.out_color_space == JCS_CMYK) cmyk_row.resize(size_t(image.width) * 4);
-  int orientation = orientation_of(info);
+  int orientation = rule.exif ? orientation_of(info) : 1;
   if (!read_rows(decoder, image.rgb.data(), cmyk_row.empty() ? nullptr : cmyk_row.data())) {
     return tl::make_unexpected(error_of(decoder.error));
   }

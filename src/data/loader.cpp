@@ -17,16 +17,23 @@
 namespace pounce {
 namespace {
 
+// An image in the order of the epoch.
+struct Place {
+  uint32_t sample = 0;
+  uint32_t occurrence = 0;  // of the image in this epoch, from 0
+};
+
 // A batch some of whose images are still being decoded.
 struct PendingBatch {
   ImageBatch batch;                                 // indices in epoch order, holes still inside
   std::vector<std::optional<SkippedFile>> hole_at;  // [planned_size]
+  std::vector<bool> is_known_hole;                  // [planned_size], reported before
   int remaining = 0;
 };
 
 struct Task {
   std::shared_ptr<PendingBatch> pending;  // keeps the memory when the epoch is abandoned
-  uint32_t sample = 0;
+  Place place;
   int slot = 0;
   uint32_t epoch = 0;
 };
@@ -38,7 +45,7 @@ struct Workbench {
   ResizeScratch scratch;
 };
 
-Result<void> read_and_decode(const std::string& path, Workbench& bench) {
+Result<void> read_and_decode(const std::string& path, const Preprocessing& rule, Workbench& bench) {
   Result<InputFile> file = InputFile::open(path);
   if (!file) return tl::make_unexpected(file.error());
   if (auto refused = check_file_size(file->size())) return tl::make_unexpected(*refused);
@@ -46,7 +53,7 @@ Result<void> read_and_decode(const std::string& path, Workbench& bench) {
   Result<size_t> bytes = file->read_at(0, bench.file);
   if (!bytes) return tl::make_unexpected(bytes.error());
   bench.file.resize(*bytes);
-  Result<void> decoded = decode_image(bench.file, bench.image);
+  Result<void> decoded = decode_image(bench.file, bench.image, {.exif = rule.exif});
   // A lack of memory says nothing about the file.
   if (!decoded && decoded.error().kind() == ErrorKind::OutOfMemory) throw decoded.error();
   return decoded;
@@ -76,6 +83,7 @@ void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t 
   for (size_t slot = 0; slot < size_t(batch.planned_size); ++slot) {
     uint32_t index = batch.indices[slot];
     if (pending.hole_at[slot]) {
+      if (pending.is_known_hole[slot]) continue;
       batch.holes.push_back(std::move(*pending.hole_at[slot]));
       batch.hole_indices.push_back(index);
       continue;
@@ -108,6 +116,7 @@ struct BatchLoader::State {
   void start_epoch(uint32_t number);
   std::optional<ImageBatch> next();
 
+  std::vector<Place> order_of(uint32_t number) const;
   void work(std::stop_token stop);
   std::optional<SkippedFile> prepare(const Task& task, Workbench& bench) const;
   bool has_work() const;
@@ -124,7 +133,7 @@ struct BatchLoader::State {
   std::unordered_set<uint64_t> excluded;
   // The epoch: this rank's images in order, and where each of its batches begins.
   uint32_t epoch = 0;
-  std::vector<uint32_t> items;
+  std::vector<Place> items;
   std::vector<size_t> batch_begin{0};
   size_t next_item = 0;                            // to be handed to a worker
   size_t next_item_batch = 0;                      // the batch it belongs to
@@ -137,13 +146,23 @@ struct BatchLoader::State {
   std::vector<std::jthread> workers;
 };
 
-void BatchLoader::State::start_epoch(uint32_t number) {
+std::vector<Place> BatchLoader::State::order_of(uint32_t number) const {
+  bool is_balanced = options.shuffle && options.sampler == Sampler::Balanced;
   std::vector<uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0U);
-  if (options.shuffle) order = epoch_order(samples, options.seed, number);
-
-  std::lock_guard lock(mutex);
+  if (options.shuffle && !is_balanced) order = epoch_order(samples, options.seed, number);
   std::erase_if(order, [&](uint32_t i) { return excluded.contains(samples[i].id); });
+  if (is_balanced) order = balanced_order(samples, order, options.seed, number);
+  std::vector<uint32_t> seen(samples.size(), 0);
+  std::vector<Place> places;
+  places.reserve(order.size());
+  for (uint32_t i : order) places.push_back({i, seen[i]++});
+  return places;
+}
+
+void BatchLoader::State::start_epoch(uint32_t number) {
+  std::lock_guard lock(mutex);
+  std::vector<Place> order = order_of(number);
   epoch = number;
   items.clear();
   batch_begin.assign(1, 0);
@@ -180,12 +199,14 @@ void BatchLoader::State::open_batch() {
   }
   batch.images.resize(size * image_bytes(options.preprocessing));
   batch.labels.clear();
-  batch.indices.assign(items.begin() + int64_t(begin), items.begin() + int64_t(begin + size));
+  batch.indices.clear();
+  for (size_t i = begin; i < begin + size; ++i) batch.indices.push_back(items[i].sample);
   batch.holes.clear();
   batch.hole_indices.clear();
   batch.index = int64_t(index);
   batch.planned_size = int(size);
   pending->hole_at.resize(size);
+  pending->is_known_hole.assign(size, false);
   pending->remaining = int(size);
   open.push_back(std::move(pending));
 }
@@ -195,7 +216,7 @@ Task BatchLoader::State::take_task() {
   while (delivered + open.size() <= next_item_batch) open_batch();
   Task task;
   task.pending = open[next_item_batch - delivered];
-  task.sample = items[next_item];
+  task.place = items[next_item];
   task.slot = int(next_item - batch_begin[next_item_batch]);
   task.epoch = epoch;
   ++next_item;
@@ -203,13 +224,14 @@ Task BatchLoader::State::take_task() {
 }
 
 std::optional<SkippedFile> BatchLoader::State::prepare(const Task& task, Workbench& bench) const {
-  const Sample& sample = samples[task.sample];
-  Result<void> done = options.reader ? options.reader(task.sample, bench.image)
-                                     : read_and_decode(join_path(options.root, sample.path), bench);
+  const Sample& sample = samples[task.place.sample];
+  Result<void> done = options.reader ? options.reader(task.place.sample, bench.image)
+                                     : read_and_decode(join_path(options.root, sample.path),
+                                                       options.preprocessing, bench);
   if (!done) return skipped_file(sample.path, done.error());
   size_t offset = size_t(task.slot) * image_bytes(options.preprocessing);
   apply_augmentation(bench.image, options.augmentation, options.preprocessing,
-                     {options.seed, task.epoch, sample.id}, bench.scratch,
+                     {options.seed, task.epoch, sample.id, task.place.occurrence}, bench.scratch,
                      task.pending->batch.images.data() + offset);
   return std::nullopt;
 }
@@ -262,7 +284,9 @@ std::optional<ImageBatch> BatchLoader::State::next() {
   open.pop_front();
   ++delivered;
   for (size_t slot = 0; slot < pending->hole_at.size(); ++slot) {
-    if (pending->hole_at[slot]) excluded.insert(samples[pending->batch.indices[slot]].id);
+    if (!pending->hole_at[slot]) continue;
+    bool is_new = excluded.insert(samples[pending->batch.indices[slot]].id).second;
+    pending->is_known_hole[slot] = !is_new;
   }
   lock.unlock();
   work_ready.notify_all();
@@ -319,7 +343,7 @@ void BatchLoader::exclude(std::span<const uint64_t> ids) {
 Result<std::vector<uint8_t>> load_for_inference(const std::string& path,
                                                 const Preprocessing& rule) {
   Workbench bench;
-  if (Result<void> done = read_and_decode(path, bench); !done) {
+  if (Result<void> done = read_and_decode(path, rule, bench); !done) {
     return tl::make_unexpected(done.error());
   }
   std::vector<uint8_t> pixels(image_bytes(rule));

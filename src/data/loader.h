@@ -21,12 +21,17 @@ struct ImageBatch {
   std::vector<uint8_t> images;         // [n, image_size, image_size, 3]
   std::vector<int32_t> labels;         // [n]
   std::vector<uint32_t> indices;       // [n], into the sample list, in the order of the epoch
-  std::vector<SkippedFile> holes;      // images this batch should have had
+  std::vector<SkippedFile> holes;      // images this batch should have had; each file once a run
   std::vector<uint32_t> hole_indices;  // the same, into the sample list
   int64_t index = 0;                   // position in the epoch, from 0
-  int planned_size = 0;                // n + holes
+  int planned_size = 0;                // n and what is missing
 
   int size() const { return int(labels.size()); }
+};
+
+enum class Sampler {
+  Uniform,   // every image once an epoch
+  Balanced,  // every class equally often; an image several times an epoch or not at all
 };
 
 // Decodes sample `index` into `image`. Called by several workers at once. An error makes a hole, an
@@ -38,7 +43,8 @@ struct BatchLoaderOptions {
   int batch_size = 64;
   Preprocessing preprocessing{};
   Augmentation augmentation{};
-  bool shuffle = true;  // false: the order of the list
+  bool shuffle = true;                 // false: the order of the list
+  Sampler sampler = Sampler::Uniform;  // of a shuffled epoch
   uint64_t seed = 0;
   int workers = 0;          // 0: usable_cores()
   int prefetch = 3;         // batches decoded ahead; at least 1

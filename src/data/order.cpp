@@ -1,12 +1,74 @@
 #include "data/order.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
 
 namespace pounce {
+namespace {
+
+// Endless: one permutation of a class's images after the other.
+class ClassCycle {
+ public:
+  ClassCycle(std::span<const Sample> samples, std::vector<uint32_t> members, uint64_t seed)
+      : samples_(samples), members_(std::move(members)), seed_(seed) {}
+
+  uint32_t at(int64_t position) {
+    int64_t size = int64_t(members_.size()), cycle = position / size;
+    if (cycle != cycle_) permute(cycle);
+    return members_[size_t(position % size)];
+  }
+
+ private:
+  void permute(int64_t cycle) {
+    constexpr int64_t kCycles = int64_t(1)
+                                << 24;  // what a RandomStream counts; then from the start
+    cycle_ = cycle;
+    std::map<uint32_t, uint64_t> keys;
+    for (uint32_t i : members_) {
+      RandomStream random(seed_, RandomPurpose::Balance, uint32_t(cycle % kCycles), samples_[i].id);
+      keys[i] = random.next_u64();
+    }
+    std::sort(members_.begin(), members_.end(), [&](uint32_t a, uint32_t b) {
+      return keys[a] != keys[b] ? keys[a] < keys[b] : samples_[a].path < samples_[b].path;
+    });
+  }
+
+  std::span<const Sample> samples_;
+  std::vector<uint32_t> members_;
+  uint64_t seed_;
+  int64_t cycle_ = -1;
+};
+
+}  // namespace
+
+std::vector<uint32_t> balanced_order(std::span<const Sample> samples,
+                                     std::span<const uint32_t> usable, uint64_t seed,
+                                     uint32_t epoch) {
+  std::map<int32_t, std::vector<uint32_t>> members;
+  for (uint32_t i : usable) members[samples[i].label].push_back(i);
+  std::vector<ClassCycle> cycles;
+  for (auto& [label, indices] : members) cycles.emplace_back(samples, std::move(indices), seed);
+  // Places are counted through all epochs and dealt to the classes in turn.
+  int64_t places = int64_t(usable.size()), classes = int64_t(cycles.size());
+  std::vector<std::pair<uint64_t, uint32_t>> keyed;
+  keyed.reserve(usable.size());
+  for (int64_t i = 0; i < places; ++i) {
+    int64_t place = int64_t(epoch) * places + i;
+    uint32_t index = cycles[size_t(place % classes)].at(place / classes);
+    RandomStream random(seed, RandomPurpose::Order, epoch, uint64_t(i));
+    keyed.emplace_back(random.next_u64(), index);
+  }
+  std::stable_sort(keyed.begin(), keyed.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<uint32_t> order;
+  order.reserve(keyed.size());
+  for (const auto& [key, index] : keyed) order.push_back(index);
+  return order;
+}
 
 std::vector<uint32_t> epoch_order(std::span<const Sample> samples, uint64_t seed, uint32_t epoch) {
   std::vector<uint64_t> keys(samples.size());

@@ -71,7 +71,7 @@ int orientation_of(spng_ctx* context) {
 
 }  // namespace
 
-Result<void> decode_png(std::span<const uint8_t> bytes, Image& image) {
+Result<void> decode_png(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
   Context context(spng_ctx_new(0));
   if (!context) return png_error(SPNG_EMEM);
   spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR);
@@ -87,7 +87,7 @@ Result<void> decode_png(std::span<const uint8_t> bytes, Image& image) {
   image.rgb.resize(size_t(image.width) * size_t(image.height) * 3);
   if (int status = decode_pixels(context.get(), header, image)) return png_error(status);
   if (int status = spng_decode_chunks(context.get())) return png_error(status);
-  apply_orientation(image, orientation_of(context.get()));
+  if (rule.exif) apply_orientation(image, orientation_of(context.get()));
   return {};
 }
 

@@ -253,8 +253,15 @@ void resize_box(const Image& image, const CropBox& box, const ResizeTarget& targ
   }
 }
 
-void apply_preprocessing(const Image& image, const Preprocessing& rule, ResizeScratch& scratch,
-                         uint8_t* out) {
+namespace {
+
+struct Flips {
+  bool horizontal = false, vertical = false;
+};
+
+// The evaluation rule, with the window mirrored.
+void resize_to_center(const Image& image, const Preprocessing& rule, const Flips& flips,
+                      ResizeScratch& scratch, uint8_t* out) {
   int size = rule.image_size;
   int short_side = std::max(size, int(size / rule.resize_ratio));
   bool is_wide = image.width > image.height;
@@ -268,12 +275,23 @@ void apply_preprocessing(const Image& image, const Preprocessing& rule, ResizeSc
   target.left = int64_t(std::nearbyint(double(target.width - size) / 2.0));
   target.top = int64_t(std::nearbyint(double(target.height - size) / 2.0));
   target.window_width = target.window_height = size;
+  target.hflip = flips.horizontal;
+  target.vflip = flips.vertical;
   resize_box(image, {0, 0, image.width, image.height}, target, scratch, out);
+}
+
+}  // namespace
+
+void apply_preprocessing(const Image& image, const Preprocessing& rule, ResizeScratch& scratch,
+                         uint8_t* out) {
+  resize_to_center(image, rule, {}, scratch, out);
 }
 
 AugmentChoice choose_augmentation(int width, int height, const Augmentation& augmentation,
                                   const AugmentKey& key) {
-  RandomStream random(key.seed, RandomPurpose::Augment, key.epoch, key.id);
+  // An odd step through all 64-bit numbers: the first occurrence has the image's own stream.
+  constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
+  RandomStream random(key.seed, RandomPurpose::Augment, key.epoch, key.id + key.occurrence * kStep);
   AugmentChoice choice;
   choice.hflip = random.uniform() < augmentation.hflip;
   choice.vflip = random.uniform() < augmentation.vflip;
@@ -289,6 +307,10 @@ void apply_augmentation(const Image& image, const Augmentation& augmentation,
     return;
   }
   AugmentChoice choice = choose_augmentation(image.width, image.height, augmentation, key);
+  if (!augmentation.random_crop) {
+    resize_to_center(image, rule, {choice.hflip, choice.vflip}, scratch, out);
+    return;
+  }
   int size = rule.image_size;
   ResizeTarget target{size, size, 0, 0, size, size, choice.hflip, choice.vflip};
   resize_box(image, choice.box, target, scratch, out);

@@ -15,12 +15,14 @@ namespace pounce {
 struct Preprocessing {
   int image_size = 224;
   double resize_ratio = 0.875;
+  bool exif = true;  // the orientation of EXIF is applied
 };
 
 struct Augmentation {
   bool enabled = true;                     // false: the evaluation rule for training images, too
   double crop_min = 0.35, crop_max = 1.0;  // share of the area, torchvision's RandomResizedCrop
   double hflip = 0.5, vflip = 0.0;         // probabilities
+  bool random_crop = true;                 // false: the evaluation rule's crop, then the flips
 };
 
 // Working memory of resize: grows to the largest image met, then nothing is allocated. One a
@@ -63,7 +65,8 @@ void apply_preprocessing(const Image& image, const Preprocessing& rule, ResizeSc
 struct AugmentKey {
   uint64_t seed = 0;
   uint32_t epoch = 0;
-  uint64_t id = 0;  // Sample::id
+  uint64_t id = 0;          // Sample::id
+  uint32_t occurrence = 0;  // the how-manieth time the image comes in this epoch, from 0
 };
 
 // Random resized crop and flips; the evaluation rule when disabled.

@@ -123,7 +123,7 @@ std::string mirrored_names_warning(const TrainConfig& config,
       return fmt::format(
           "the classes {} and {} differ by left and right, and images are mirrored "
           "with probability {}: use --hflip 0",
-          left, right, config.hflip);
+          left, right, config.hflip.value_or(0));
     }
   }
   return "";
@@ -159,7 +159,7 @@ Advice advise(const TrainConfig& config, const ImageFolder& data) {
   ClassSizes sizes = class_sizes(data);
   int64_t total = int64_t(data.train.size());
   if (is_imbalanced(data)) advice.warnings.push_back(imbalance_warning(config, sizes));
-  if (config.hflip > 0) {
+  if (config.hflip.value_or(0) > 0) {
     std::string mirrored = mirrored_names_warning(config, data.classes);
     if (!mirrored.empty()) advice.warnings.push_back(mirrored);
     if (are_signs(data.classes)) {

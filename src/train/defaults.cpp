@@ -74,6 +74,22 @@ double default_weight_decay(OptimizerKind optimizer) {
   return 0;
 }
 
+namespace {
+
+void fill_augmentation(TrainConfig& config) {
+  bool is_varied = config.augment != Augment::None;
+  bool is_cropped = is_varied || config.crop_scale_min || config.crop_scale_max;
+  if (is_cropped && !config.crop_scale_min) {
+    double least = config.augment == Augment::Light ? 0.8 : 0.35;
+    config.crop_scale_min = std::min(least, config.crop_scale_max.value_or(1));
+  }
+  if (is_cropped && !config.crop_scale_max) config.crop_scale_max = 1;
+  if (!config.hflip) config.hflip = is_varied ? 0.5 : 0;
+  if (!config.vflip) config.vflip = 0;
+}
+
+}  // namespace
+
 void check_config(const TrainConfig& config) {
   if (config.data.empty()) fail(ErrorKind::Config, "no folder of images was given");
   if (config.model) {
@@ -95,15 +111,27 @@ void check_config(const TrainConfig& config) {
   check_range("clip-grad", config.clip_grad, 0, 1e6);
   check_range("patience", config.patience, 0, 100000);
   check_range("warmup-epochs", config.warmup_epochs, 0, 100000);
-  check_range("crop-scale's minimum", config.crop_scale_min, 0.01, 1);
-  check_range("crop-scale's maximum", config.crop_scale_max, config.crop_scale_min, 1);
-  check_range("hflip", config.hflip, 0, 1);
-  check_range("vflip", config.vflip, 0, 1);
+  double crop_min = config.crop_scale_min.value_or(0.01);
+  check_range("crop-scale's minimum", crop_min, 0.01, 1);
+  check_range("crop-scale's maximum", config.crop_scale_max.value_or(1), crop_min, 1);
+  check_range("hflip", config.hflip.value_or(0), 0, 1);
+  check_range("vflip", config.vflip.value_or(0), 0, 1);
   check_range("label-smoothing", config.label_smoothing, 0, 0.99);
   check_range("resize-ratio", config.resize_ratio, 0.1, 1);
   check_range("val-fraction", config.val_fraction, 0, 0.9);
   check_range("workers", config.workers, 0, 1024);
   check_range("threads", config.threads, 0, 1024);
+}
+
+Augmentation make_augmentation(const TrainConfig& config) {
+  TrainConfig filled = config;
+  fill_augmentation(filled);
+  return {.enabled = true,
+          .crop_min = filled.crop_scale_min.value_or(1),
+          .crop_max = filled.crop_scale_max.value_or(1),
+          .hflip = *filled.hflip,
+          .vflip = *filled.vflip,
+          .random_crop = filled.crop_scale_min.has_value()};
 }
 
 TrainConfig fill_defaults(TrainConfig config, const ImageFolder& dataset) {
@@ -119,6 +147,7 @@ TrainConfig fill_defaults(TrainConfig config, const ImageFolder& dataset) {
     config.learning_rate = default_learning_rate(config.optimizer, *config.batch_size, has_init);
   }
   if (!config.weight_decay) config.weight_decay = default_weight_decay(config.optimizer);
+  fill_augmentation(config);
   return config;
 }
 
@@ -132,6 +161,10 @@ OnBad to_on_bad(BadFilePolicy policy) {
       return OnBad::Stop;
   }
   return OnBad::Auto;
+}
+
+Sampler to_sampler(SamplerKind kind) {
+  return kind == SamplerKind::Balanced ? Sampler::Balanced : Sampler::Uniform;
 }
 
 int64_t updates_per_epoch(int64_t train_images, int batch_size) {

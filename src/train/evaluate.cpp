@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "data/loader.h"
 #include "train/config_file.h"
 #include "train/defaults.h"
@@ -28,10 +29,20 @@ Split to_split(SplitChoice choice) {
   return Split::Val;
 }
 
+// config.toml of the run folder that the model is, or lies in.
+std::string run_config(const EvalConfig& config) {
+  std::string folder = is_directory(config.model) ? config.model : parent_path(config.model);
+  return join_path(folder, "config.toml");
+}
+
+std::string labels_of(const EvalConfig& config) {
+  bool is_own_data = config.data.empty();
+  return config.labels.empty() && is_own_data ? recorded_labels(run_config(config)) : config.labels;
+}
+
 std::string data_folder(const EvalConfig& config) {
   if (!config.data.empty()) return config.data;
-  std::string folder = is_directory(config.model) ? config.model : parent_path(config.model);
-  std::string recorded = recorded_data_folder(join_path(folder, "config.toml"));
+  std::string recorded = recorded_data_folder(run_config(config));
   if (recorded.empty()) {
     fail_with_hint(ErrorKind::Config, "pounce eval MODEL DIR",
                    "no folder of images was given, and {} is not part of a run folder that names "
@@ -87,9 +98,11 @@ EvalResult evaluate(const EvalConfig& config,
   std::string root = data_folder(config);
   InferenceModel model(config.model, config.batch_size, config.device, config.threads);
   EvalSet set = scan_for_eval({.root = root,
+                               .labels = labels_of(config),
                                .classes = model.info().classes,
                                .split = to_split(config.split.value_or(SplitChoice::Val)),
                                .split_fraction = model.info().split_fraction,
+                               .program = "pounce eval " + shell_word(config.model),
                                .on_bad = to_on_bad(config.on_bad),
                                .threads = config.workers,
                                .stop = stop});

@@ -13,6 +13,11 @@
 
 namespace pounce {
 
+// How the model's images are prepared.
+inline Preprocessing preprocessing_of(const ModelInfo& info) {
+  return {.image_size = info.image_size, .resize_ratio = info.resize_ratio, .exif = info.exif};
+}
+
 class InferenceModel {
  public:
   // Loads `path` (find_model_file's rules) and prepares batches of up to `batch` images.
@@ -21,7 +26,7 @@ class InferenceModel {
   const ModelInfo& info() const { return info_; }
   const StepSpec& spec() const { return spec_; }
   Session& session() { return *session_; }
-  Preprocessing preprocessing() const { return {info_.image_size, info_.resize_ratio}; }
+  Preprocessing preprocessing() const { return preprocessing_of(info_); }
 
  private:
   ModelInfo info_;

@@ -33,7 +33,7 @@ std::string info_to_json(const ModelInfo& info) {
                {"interpolation", "bilinear, antialiased"},
                {"mean", info.mean},
                {"std", info.std},
-               {"exif", true},
+               {"exif", info.exif},
                {"alpha", "dropped"}};
   if (info.split_fraction) {
     json["split"] = {{"rule", "xxh3(path)"}, {"val_fraction", *info.split_fraction}};
@@ -53,6 +53,7 @@ ModelInfo info_from_json(const std::string& text) {
   bool is_size = image_size >= 1 && image_size <= kMostImageSize;
   info.image_size = is_size ? int(image_size) : 0;
   info.resize_ratio = json.at("resize").get<double>();
+  info.exif = json.value("exif", true);
   info.mean = json.at("mean").get<std::array<double, 3>>();
   info.std = json.at("std").get<std::array<double, 3>>();
   if (json.contains("split")) info.split_fraction = json.at("split").at("val_fraction");

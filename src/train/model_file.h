@@ -22,6 +22,7 @@ struct ModelInfo {
   std::vector<std::string> classes;  // in label order
   int image_size = 224;
   double resize_ratio = 0.875;
+  bool exif = true;  // the orientation of EXIF is applied; so it was where a file does not say
   std::array<double, 3> mean = {0.485, 0.456, 0.406};
   std::array<double, 3> std = {0.229, 0.224, 0.225};
   std::optional<double> split_fraction;  // the rule that held validation images back

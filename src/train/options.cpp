@@ -7,192 +7,12 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "train/option_kinds.h"
 
 namespace pounce {
 namespace {
 
-// The words of an option; what the value means is added by the functions below.
-struct OptionText {
-  std::string_view name;
-  char short_name = 0;
-  OptionGroup group = OptionGroup::Run;
-  std::string_view value_name = {};
-  std::string_view default_text = {};
-  std::string_view help = {};
-  std::string_view details = {};
-};
-
-[[noreturn]] void refuse(std::string_view option, const std::string& given,
-                         const std::string& expected, std::string hint = "") {
-  fail_with_hint(ErrorKind::Config, std::move(hint), "--{} {}: expected {}", option,
-                 given.empty() ? "(empty)" : given, expected);
-}
-
-// ---- Values as text. Every text is valid TOML and valid JSON. ----
-
-std::string value_text(int value) {
-  return fmt::format("{}", value);
-}
-
-std::string value_text(double value) {
-  std::string text = fmt::format("{}", value);  // the fewest digits that read back equal
-  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;
-}
-
-std::string value_text(bool value) {
-  return value ? "true" : "false";
-}
-
-std::string value_text(uint64_t value) {
-  // TOML integers are signed 64-bit.
-  bool fits = value <= uint64_t(std::numeric_limits<int64_t>::max());
-  return fits ? fmt::format("{}", value) : fmt::format("\"{}\"", value);
-}
-
-std::string value_text(std::string_view value) {
-  std::string text = "\"";
-  for (size_t at = 0; at < value.size();) {
-    size_t start = at;
-    char32_t code_point = next_code_point(value, at);
-    if (code_point == '"' || code_point == '\\') {
-      text += '\\';
-      text += char(code_point);
-    } else if (code_point < 0x20 || code_point == 0x7F || code_point == 0xFFFD) {
-      text += fmt::format("\\u{:04X}", uint32_t(code_point));
-    } else {
-      text += value.substr(start, at - start);
-    }
-  }
-  return text + '"';
-}
-
-std::string value_text(const std::string& value) {
-  return value.empty() ? "" : value_text(std::string_view(value));
-}
-
-template <typename T>
-std::string value_text(const std::optional<T>& value) {
-  return value ? value_text(*value) : "";
-}
-
-// ---- Kinds of options ----
-
-TrainOption make_option(const OptionText& text) {
-  return {.name = text.name,
-          .short_name = text.short_name,
-          .group = text.group,
-          .value_name = text.value_name,
-          .default_text = text.default_text,
-          .help = text.help,
-          .details = text.details,
-          .choices = {},
-          .set = {},
-          .get = {}};
-}
-
-template <typename T>
-TrainOption whole_number(const OptionText& text, T TrainConfig::*member, int64_t most,
-                         int64_t least = 1) {
-  TrainOption option = make_option(text);
-  option.set = [name = text.name, member, most, least](TrainConfig& config,
-                                                       const std::string& given) {
-    std::optional<int64_t> value = parse_int(given);
-    if (!value || *value < least || *value > most) {
-      refuse(name, given, fmt::format("a whole number from {} to {}", least, most));
-    }
-    config.*member = int(*value);
-  };
-  option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
-  return option;
-}
-
-struct Range {
-  double least = 0, most = 1;
-  bool above_least = false, below_most = false;  // the bound itself is not allowed
-
-  bool holds(double value) const {
-    return (above_least ? value > least : value >= least) &&
-           (below_most ? value < most : value <= most);
-  }
-  std::string words() const {
-    if (above_least) return fmt::format("a number above {}, at most {}", least, most);
-    return fmt::format("a number from {} {} {}", least, below_most ? "to below" : "to", most);
-  }
-};
-
-double parse_in_range(std::string_view option, const std::string& given, std::string_view part,
-                      const Range& range) {
-  std::optional<double> value = parse_double(part);
-  if (!value || !range.holds(*value)) refuse(option, given, range.words());
-  return *value;
-}
-
-template <typename T>
-TrainOption number(const OptionText& text, T TrainConfig::*member, Range range) {
-  TrainOption option = make_option(text);
-  option.set = [name = text.name, member, range](TrainConfig& config, const std::string& given) {
-    config.*member = parse_in_range(name, given, given, range);
-  };
-  option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
-  return option;
-}
-
-template <typename T>
-using Words = std::vector<std::pair<std::string_view, T>>;
-
-// One of some words; `member` receives what stands beside the word.
-template <typename T, typename Member>
-TrainOption one_of(const OptionText& text, Member TrainConfig::*member, Words<T> words) {
-  TrainOption option = make_option(text);
-  for (const auto& [word, value] : words) option.choices.push_back(word);
-  option.set = [name = text.name, member, words](TrainConfig& config, const std::string& given) {
-    std::vector<std::string> allowed;
-    for (const auto& [word, value] : words) {
-      if (word == given) {
-        config.*member = value;
-        return;
-      }
-      allowed.emplace_back(word);
-    }
-    std::optional<std::string> close = nearest(to_lower_ascii(given), allowed);
-    refuse(name, given, fmt::format("one of {}", fmt::join(allowed, ", ")),
-           close ? fmt::format("did you mean {}?", *close) : "");
-  };
-  option.get = [member, words](const TrainConfig& config) -> std::string {
-    for (const auto& [word, value] : words) {
-      if (config.*member == value) return value_text(word);
-    }
-    return "";
-  };
-  return option;
-}
-
-TrainOption flag(const OptionText& text, bool TrainConfig::*member) {
-  TrainOption option = make_option(text);
-  option.set = [name = text.name, member](TrainConfig& config, const std::string& given) {
-    if (given != "true" && given != "false") refuse(name, given, "true or false");
-    config.*member = given == "true";
-  };
-  option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
-  return option;
-}
-
-// `auto` is stored as 0.
-TrainOption thread_count(const OptionText& text, int TrainConfig::*member) {
-  static constexpr int kMost = 1024;
-  TrainOption option = make_option(text);
-  option.set = [name = text.name, member](TrainConfig& config, const std::string& given) {
-    std::optional<int64_t> value = given == "auto" ? 0 : parse_int(given);
-    if (!value || *value > kMost || (*value < 1 && given != "auto")) {
-      refuse(name, given, fmt::format("auto or a whole number from 1 to {}", kMost));
-    }
-    config.*member = int(*value);
-  };
-  option.get = [member](const TrainConfig& config) {
-    return config.*member == 0 ? "\"auto\"" : value_text(config.*member);
-  };
-  return option;
-}
+using namespace option_kinds;
 
 // ---- Options with a form of their own ----
 
@@ -210,9 +30,25 @@ TrainOption crop_scale(const OptionText& text) {
     config.crop_scale_min = from;
     config.crop_scale_max = to;
   };
-  option.get = [](const TrainConfig& config) {
-    return fmt::format("[{}, {}]", value_text(config.crop_scale_min),
-                       value_text(config.crop_scale_max));
+  option.get = [](const TrainConfig& config) -> std::string {
+    if (!config.crop_scale_min) return "";
+    return fmt::format("[{}, {}]", value_text(*config.crop_scale_min),
+                       value_text(config.crop_scale_max.value_or(1)));
+  };
+  return option;
+}
+
+TrainOption augment(const OptionText& text) {
+  TrainOption option = one_of<Augment>(
+      text, &TrainConfig::augment,
+      {{"none", Augment::None}, {"light", Augment::Light}, {"standard", Augment::Standard}});
+  option.is_preset = true;
+  option.set = [set_word = option.set](TrainConfig& config, const std::string& given) {
+    set_word(config, given);
+    for (auto member : {&TrainConfig::crop_scale_min, &TrainConfig::crop_scale_max,
+                        &TrainConfig::hflip, &TrainConfig::vflip}) {
+      (config.*member).reset();
+    }
   };
   return option;
 }
@@ -296,6 +132,16 @@ TrainOption init_checksum(const OptionText& text) {
     config.init_checksum = given;
   };
   option.get = [](const TrainConfig& config) { return value_text(config.init_checksum); };
+  return option;
+}
+
+TrainOption labels(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    if (given.empty()) refuse(name, given, "names, FILE.csv or FILE.csv:file,label");
+    config.labels = given;
+  };
+  option.get = [](const TrainConfig& config) { return value_text(config.labels); };
   return option;
 }
 
@@ -450,6 +296,16 @@ void add_robustness_options(std::vector<TrainOption>& table) {
                   "images; the weights of all training images are 1 on average."},
       &TrainConfig::class_weights,
       {{"none", ClassWeights::None}, {"balanced", ClassWeights::Balanced}}));
+  table.push_back(one_of<SamplerKind>(
+      {.name = "sampler",
+       .group = kGroup,
+       .value_name = "WORD",
+       .default_text = "uniform",
+       .help = "uniform, or balanced: every class equally often in an epoch",
+       .details = "An epoch keeps its length, so with balanced an image may come several times in "
+                  "an epoch, each time varied anew, or not at all."},
+      &TrainConfig::sampler,
+      {{"uniform", SamplerKind::Uniform}, {"balanced", SamplerKind::Balanced}}));
   table.push_back(
       number({.name = "ema",
               .group = kGroup,
@@ -475,17 +331,25 @@ void add_robustness_options(std::vector<TrainOption>& table) {
 
 void add_augmentation_options(std::vector<TrainOption>& table) {
   constexpr OptionGroup kGroup = OptionGroup::Augmentation;
+  table.push_back(augment({.name = "augment",
+                           .group = kGroup,
+                           .value_name = "WORD",
+                           .default_text = "standard",
+                           .help = "how training images are varied: none, light or standard",
+                           .details = "standard: --crop-scale 0.35,1 --hflip 0.5; light: "
+                                      "--crop-scale 0.8,1 --hflip 0.5; none: images are prepared "
+                                      "as for evaluation. The flags below go first."}));
   table.push_back(crop_scale({.name = "crop-scale",
                               .group = kGroup,
                               .value_name = "MIN[,MAX]",
-                              .default_text = "0.35,1",
+                              .default_text = "by --augment: 0.35,1",
                               .help = "share of the image's area that a random crop takes",
                               .details = "1,1 takes the whole image. MAX is 1 when it is not "
                                          "given."}));
   table.push_back(number({.name = "hflip",
                           .group = kGroup,
                           .value_name = "P",
-                          .default_text = "0.5",
+                          .default_text = "by --augment: 0.5",
                           .help = "probability that a training image is mirrored",
                           .details = "Use 0 where left and right carry meaning, such as digits, "
                                      "letters or arrows."},
@@ -500,6 +364,23 @@ void add_augmentation_options(std::vector<TrainOption>& table) {
 
 void add_data_options(std::vector<TrainOption>& table) {
   constexpr OptionGroup kGroup = OptionGroup::Data;
+  table.push_back(labels(
+      {.name = "labels",
+       .group = kGroup,
+       .value_name = "FILE|names",
+       .default_text = "the folders are the classes",
+       .help = "classes from file names (names) or a table (FILE.csv)",
+       .details = "names: cat.0.jpg and cat_1.jpg are of class cat. A table has a column with the "
+                  "file (name, path, or id without extension) and one with the label; "
+                  "FILE.csv:file,label says which. metadata.csv (file_name, label) among the "
+                  "images is found by itself."}));
+  table.push_back(flag({.name = "exif",
+                        .group = kGroup,
+                        .default_text = "on",
+                        .help = "turn images upright as their EXIF orientation says",
+                        .details = "--no-exif takes them as they are stored. The model file keeps "
+                                   "the choice; eval and predict follow it."},
+                       &TrainConfig::exif));
   table.push_back(number({.name = "resize-ratio",
                           .group = kGroup,
                           .value_name = "X",

@@ -137,6 +137,7 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
     config_.init_checksum = init->checksum;
   }
   dataset_ = scan_dataset({.root = config_.data,
+                           .labels = config_.labels,
                            .val_fraction = config_.val_fraction,
                            .on_bad = to_on_bad(config_.on_bad),
                            .threads = config_.workers,
@@ -147,6 +148,7 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   info_.classes = dataset_.classes;
   info_.image_size = *config_.image_size;
   info_.resize_ratio = config_.resize_ratio;
+  info_.exif = config_.exif;
   if (dataset_.split_by_rule) info_.split_fraction = dataset_.val_fraction;
   spec_ = make_step_spec(info_);
   spec_.label_smoothing = config_.label_smoothing;
@@ -187,12 +189,9 @@ void TrainingRun::Impl::make_runner() {
 void TrainingRun::Impl::make_loaders() {
   BatchLoaderOptions options{.root = dataset_.root,
                              .batch_size = *config_.batch_size,
-                             .preprocessing = {info_.image_size, info_.resize_ratio},
-                             .augmentation = {.enabled = true,
-                                              .crop_min = config_.crop_scale_min,
-                                              .crop_max = config_.crop_scale_max,
-                                              .hflip = config_.hflip,
-                                              .vflip = config_.vflip},
+                             .preprocessing = preprocessing_of(info_),
+                             .augmentation = make_augmentation(config_),
+                             .sampler = to_sampler(config_.sampler),
                              .seed = config_.seed,
                              .workers = config_.workers};
   train_loader_ = std::make_unique<BatchLoader>(options, dataset_.train);
@@ -222,6 +221,7 @@ void TrainingRun::Impl::announce() {
   begin.memory_bytes = int64_t(session().planned_bytes());
   begin.config = config_;
   for (const std::string& note : dataset_.notes) emit(NoteIssued{note});
+  for (const std::string& warning : dataset_.warnings) emit(WarningIssued{warning});
   for (const std::string& name : dataset_.empty_classes) {
     emit(WarningIssued{fmt::format("class folder {} has no usable image and is left out", name)});
   }
@@ -486,7 +486,7 @@ double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
                config_.ema_decay > 0);
   BatchLoaderOptions options{.root = dataset_.root,
                              .batch_size = *config_.batch_size,
-                             .preprocessing = {info_.image_size, info_.resize_ratio},
+                             .preprocessing = preprocessing_of(info_),
                              .augmentation = {.enabled = false},
                              .shuffle = false,
                              .workers = config_.workers};

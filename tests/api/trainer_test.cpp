@@ -56,7 +56,7 @@ class TrainerOnDigits : public testing::Test {
                                 .image_size = 8,
                                 .shuffle = true,
                                 .augment = true,
-                                .hflip = config.hflip,
+                                .hflip = *config.hflip,
                                 .seed = config.seed,
                                 .workers = 2});
     Loader val(data.val(), {.batch_size = 32, .image_size = 8});

@@ -97,6 +97,29 @@ TEST(Nearest, PrefersTheClosestAndKnowsWhenThereIsNone) {
   EXPECT_EQ(nearest("workers", words), std::nullopt);
 }
 
+TEST(Unicode, OneSpellingForNamesThatLookAlike) {
+  EXPECT_EQ(to_nfc("cat"), "cat");
+  EXPECT_EQ(to_nfc("cafe\xCC\x81"), "caf\xC3\xA9");
+  EXPECT_EQ(to_nfc("caf\xC3\xA9"), "caf\xC3\xA9");
+  // Hangul from its parts, as macOS stores it; order of two marks; what has no composed form.
+  EXPECT_EQ(to_nfc("\xE1\x84\x80\xE1\x85\xA1\xE1\x86\xA8"), "\xEA\xB0\x81");
+  EXPECT_EQ(to_nfc("q\xCC\x87\xCC\xA3"), "q\xCC\xA3\xCC\x87");
+  EXPECT_EQ(to_nfc("\xE7\x8C\xAB"), "\xE7\x8C\xAB");
+  EXPECT_EQ(to_nfc("not utf-8: \xFF e\xCC\x81"), "not utf-8: \xFF e\xCC\x81");
+  EXPECT_EQ(spell_out("cafe\xCC\x81"), "cafe\\u0301");
+  EXPECT_EQ(spell_out("\xF0\x9F\x90\xB6!"), "\\U0001F436!");
+}
+
+TEST(ShellWord, IsQuotedWhereNeeded) {
+  EXPECT_EQ(shell_word("my/photos-1_a.b"), "my/photos-1_a.b");
+  EXPECT_EQ(shell_word("my photos"), "'my photos'");
+  EXPECT_EQ(shell_word("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a;b"), "'a;b'");
+  EXPECT_EQ(shell_word("~x"), "'~x'");
+  EXPECT_EQ(shell_word("\xE7\x8C\xAB/"), "\xE7\x8C\xAB/");
+}
+
 TEST(ParseNumbers, TakeTheWholeText) {
   EXPECT_EQ(parse_int("-12"), -12);
   EXPECT_EQ(parse_int("12 "), std::nullopt);

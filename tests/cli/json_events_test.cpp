@@ -41,12 +41,15 @@ TEST(Json, RunBeginHoldsTheConfiguration) {
   event.memory_bytes = int64_t(5) << 32;
   event.config.data = "photos";
   event.config.epochs = 3;
+  event.config.crop_scale_min = 0.35;
+  event.config.crop_scale_max = 1.0;
   Json object = expect_documented(event_json(event));
   EXPECT_EQ(object["classes"], (Json{"猫", "dog"}));
   EXPECT_EQ(object["memory"], int64_t(5) << 32);
   EXPECT_EQ(object["config"]["data"], "photos");
   EXPECT_EQ(object["config"]["epochs"], 3);
   EXPECT_EQ(object["config"]["crop-scale"], (Json{0.35, 1.0}));
+  EXPECT_EQ(object["config"]["augment"], "standard");
   EXPECT_EQ(object["config"]["nesterov"], false);
   EXPECT_TRUE(object["config"]["lr"].is_null());
   EXPECT_EQ(object["config"].size(), train_options().size() + 1);

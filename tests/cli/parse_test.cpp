@@ -158,8 +158,33 @@ TEST(Parse, FlagsGoBeforeTheFileAndTheFileBeforeDefaults) {
   EXPECT_EQ(settings.train.epochs, 7);
   EXPECT_EQ(settings.train.batch_size, 8);
   EXPECT_FALSE(settings.train.nesterov);
-  EXPECT_EQ(settings.train.hflip, 0.5);
+  EXPECT_FALSE(settings.train.hflip.has_value());
   EXPECT_EQ(parse("train", {"given", "--config", file}).train.data, "given");
+}
+
+TEST(Parse, ExplicitValuesGoBeforeThePresetWhateverTheOrder) {
+  for (const std::vector<std::string>& words :
+       std::vector<std::vector<std::string>>{{"x", "--augment", "none", "--hflip", "0.25"},
+                                             {"x", "--hflip", "0.25", "--augment", "none"}}) {
+    TrainConfig config = parse("train", words).train;
+    EXPECT_EQ(config.augment, Augment::None);
+    EXPECT_EQ(config.hflip, 0.25);
+  }
+}
+
+TEST(Parse, APresetFlagReplacesTheValuesOfTheFile) {
+  TemporaryFolder folder;
+  std::string file = folder.path("c.toml");
+  write_file(file, "hflip = 0.25\ncrop-scale = [0.5, 1.0]\naugment = \"light\"\n");
+  TrainConfig config = parse("train", {"x", "--config", file}).train;
+  EXPECT_EQ(config.augment, Augment::Light);
+  EXPECT_EQ(config.hflip, 0.25);
+  EXPECT_EQ(config.crop_scale_min, 0.5);
+  config = parse("train", {"x", "--vflip", "1", "--config", file, "--augment", "none"}).train;
+  EXPECT_EQ(config.augment, Augment::None);
+  EXPECT_FALSE(config.hflip.has_value());
+  EXPECT_FALSE(config.crop_scale_min.has_value());
+  EXPECT_EQ(config.vflip, 1.0);
 }
 
 TEST(ConfigFile, ErrorsNameFileAndLine) {

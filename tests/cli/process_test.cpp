@@ -424,7 +424,8 @@ TEST_F(SmallDigits, QuietLeavesThePathOfTheModel) {
 }
 
 TEST_F(SmallDigits, AConfigFileRepeatsTheRunToTheByte) {
-  std::string first = train({"--out", "run", "--seed", "5", "--hflip", "0"});
+  std::string first = train({"--out", "run", "--seed", "5", "--hflip", "0", "--augment", "light",
+                             "--sampler", "balanced", "--no-exif"});
   Outcome again = run({"train", "--config", "run/config.toml", "--out", "again"});
   EXPECT_EQ(again.exit_code, 0) << again.err;
   EXPECT_EQ(*read_file(work_.path(first)), *read_file(work_.path(again.last_line())));

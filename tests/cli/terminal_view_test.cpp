@@ -59,6 +59,9 @@ RunBegin some_run() {
   event.config.batch_size = 64;
   event.config.learning_rate = 1e-3;
   event.config.weight_decay = 0.05;
+  event.config.crop_scale_min = 0.35;
+  event.config.crop_scale_max = 1.0;
+  event.config.hflip = 0.5;
   return event;
 }
 
@@ -147,6 +150,24 @@ TEST(TerminalView, SaysWhatBecameOfStartWeights) {
   partial.view.handle(weights);
   EXPECT_THAT(partial.err, testing::StartsWith("warning: resnet18.safetensors: 2 entries"));
   EXPECT_THAT(partial.err, HasSubstr("1 missing, left random (bn1.bias)"));
+}
+
+TEST(TerminalView, AugmentationThatWasChosen) {
+  auto line_of = [](RunBegin run) {
+    Screen screen;
+    screen.view.handle(run);
+    return screen.err;
+  };
+  RunBegin run = some_run();
+  run.config.vflip = 0.5;
+  EXPECT_THAT(line_of(run), HasSubstr("crop scale 0.35-1, hflip 0.5, vflip 0.5, seed 0"));
+  run.config.crop_scale_min.reset();
+  EXPECT_THAT(line_of(run), HasSubstr("warm-up 1, center crop, hflip 0.5, vflip 0.5, seed 0"));
+  run.config.hflip = run.config.vflip = 0;
+  run.config.sampler = SamplerKind::Balanced;
+  run.config.exif = false;
+  EXPECT_THAT(line_of(run), HasSubstr("warm-up 1, no augmentation, balanced sampler, EXIF "
+                                      "orientation not applied, seed 0"));
 }
 
 TEST(TerminalView, SplitsFromFolders) {

@@ -137,6 +137,8 @@ TEST(DecodeJpeg, OrientationTurnsThePictureUpright) {
     Bytes bytes = encode_jpeg(stored, {100, false, false, orientation});
     Image image = decode_image(bytes).value();
     EXPECT_LE(worst_difference(image, upright), 4) << orientation;
+    Image as_stored = decode_image(bytes, {.exif = false}).value();
+    EXPECT_LE(worst_difference(as_stored, stored), 4) << orientation;
   }
 }
 

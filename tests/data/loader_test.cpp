@@ -139,6 +139,53 @@ TEST_F(LoaderTest, WithoutShuffleAndAugmentationItIsTheEvaluationRule) {
   }
 }
 
+// make_images gives labels 0, 1, 2 in turn; here all but three images are of class 0.
+TEST_F(LoaderTest, TheBalancedSamplerRepeatsImagesAndVariesThem) {
+  make_images(12);
+  for (size_t i = 0; i < samples_.size(); ++i) samples_[i].label = i < 3 ? 1 : 0;
+  BatchLoaderOptions balanced = options(1);
+  balanced.sampler = Sampler::Balanced;
+  BatchLoader loader(balanced, samples_);
+  std::vector<ImageBatch> batches = drain(loader, 0);
+  std::vector<uint32_t> indices = indices_of(batches);
+  ASSERT_EQ(indices.size(), 12U);
+  EXPECT_EQ(std::count_if(indices.begin(), indices.end(), [](uint32_t i) { return i < 3; }), 6);
+  for (uint32_t rare = 0; rare < 3; ++rare) {
+    std::set<Bytes> pictures;
+    for (const ImageBatch& batch : batches) {
+      for (size_t j = 0; j < batch.indices.size(); ++j) {
+        constexpr int64_t kBytes = int64_t(kSize) * kSize * 3;
+        auto begin = batch.images.begin() + int64_t(j) * kBytes;
+        if (batch.indices[j] == rare) pictures.insert(Bytes(begin, begin + kBytes));
+      }
+    }
+    EXPECT_EQ(pictures.size(), 2U) << rare;
+  }
+  balanced.workers = 7;
+  BatchLoader other(balanced, samples_);
+  std::vector<ImageBatch> again = drain(other, 0);
+  for (size_t i = 0; i < batches.size(); ++i) EXPECT_EQ(again[i].images, batches[i].images);
+}
+
+TEST_F(LoaderTest, ADamagedFileThatComesSeveralTimesIsReportedOnce) {
+  make_images(12);
+  for (size_t i = 0; i < samples_.size(); ++i) samples_[i].label = i < 1 ? 1 : 0;
+  damage(0);
+  BatchLoaderOptions balanced = options();
+  balanced.sampler = Sampler::Balanced;
+  BatchLoader loader(balanced, samples_);
+  size_t holes = 0, images = 0;
+  for (const ImageBatch& batch : drain(loader, 0)) {
+    holes += batch.holes.size();
+    images += size_t(batch.size());
+    EXPECT_EQ(batch.hole_indices.size(), batch.holes.size());
+  }
+  EXPECT_EQ(holes, 1U);
+  EXPECT_EQ(images, 6U);
+  // Without the class there is nothing to balance.
+  EXPECT_EQ(indices_of(drain(loader, 1)).size(), 11U);
+}
+
 TEST_F(LoaderTest, ADamagedBodyLeavesAHoleAndTheOrderStays) {
   make_images(24);
   BatchLoader clean(options(), samples_);
@@ -272,6 +319,25 @@ TEST_F(LoaderTest, AnExceptionInAWorkerComesOutOfNext) {
   EXPECT_THROW(loader.next(), Error);
   EXPECT_THROW(loader.next(), Error);
   EXPECT_EQ(indices_of(drain(loader, 0)).size(), 30U);
+}
+
+TEST_F(LoaderTest, WithoutExifImagesStayAsStored) {
+  Image image = pattern_image(24, 24);
+  std::string plain = dir_.put("plain.jpg", encode_jpeg(image));
+  std::string turned = dir_.put("turned.jpg", encode_jpeg(image, {.orientation = 6}));
+  Preprocessing upright{kSize, 0.875}, as_stored{kSize, 0.875, false};
+  EXPECT_EQ(load_for_inference(turned, as_stored).value(),
+            load_for_inference(plain, upright).value());
+  EXPECT_NE(load_for_inference(turned, upright).value(),
+            load_for_inference(plain, upright).value());
+  for (bool exif : {true, false}) {
+    BatchLoaderOptions rule = options(1);
+    rule.preprocessing.exif = exif;
+    rule.augmentation.enabled = false;
+    BatchLoader loader(rule, {{"turned.jpg", 0, 1, 24, 24}});
+    loader.start_epoch(0);
+    EXPECT_EQ(loader.next()->images, load_for_inference(turned, rule.preprocessing).value());
+  }
 }
 
 TEST_F(LoaderTest, RecycledMemoryChangesNothing) {

@@ -150,6 +150,30 @@ TEST(Augmentation, DependsOnSeedEpochAndImageAlone) {
   EXPECT_NE(run({1, 2, 3}), run({2, 2, 3}));
   EXPECT_NE(run({1, 2, 3}), run({1, 3, 3}));
   EXPECT_NE(run({1, 2, 3}), run({1, 2, 4}));
+  EXPECT_EQ(run({1, 2, 3}), run({1, 2, 3, 0}));
+  EXPECT_NE(run({1, 2, 3}), run({1, 2, 3, 1}));
+  EXPECT_NE(run({1, 2, 3, 1}), run({1, 2, 3, 2}));
+}
+
+TEST(Augmentation, WithoutRandomCropItIsTheEvaluationRuleAndFlips) {
+  Image image = pattern_image(40, 30);
+  constexpr int kSide = 16;
+  Preprocessing rule{kSide, 0.875};
+  auto run = [&](const Augmentation& augmentation) {
+    ResizeScratch scratch;
+    std::vector<uint8_t> out(size_t(kSide) * kSide * 3);
+    apply_augmentation(image, augmentation, rule, {1, 2, 3}, scratch, out.data());
+    return out;
+  };
+  ResizeScratch scratch;
+  std::vector<uint8_t> plain(size_t(kSide) * kSide * 3);
+  apply_preprocessing(image, rule, scratch, plain.data());
+  EXPECT_EQ(run({.hflip = 0, .vflip = 0, .random_crop = false}), plain);
+  std::vector<uint8_t> mirrored = run({.hflip = 1, .vflip = 1, .random_crop = false});
+  for (size_t i = 0; i < plain.size(); ++i) {
+    size_t pixel = plain.size() / 3 - 1 - i / 3;
+    ASSERT_EQ(mirrored[i], plain[pixel * 3 + i % 3]) << i;
+  }
 }
 
 }  // namespace

@@ -59,6 +59,21 @@ class ModelFileTest : public testing::Test {
   test::TempDir folder_;
 };
 
+TEST_F(ModelFileTest, KeepsTheRuleForExif) {
+  std::string path = folder_.path() + "/best.safetensors";
+  info_.exif = false;
+  ModelFile file = exported();
+  save_model(path, file);
+  EXPECT_FALSE(load_model(path).info.exif);
+  // Files from before the key was read: applied.
+  std::string& json = file.tensors.metadata.at("pounce");
+  size_t at = json.find("\"exif\":false,");
+  ASSERT_NE(at, std::string::npos);
+  json.erase(at, std::string("\"exif\":false,").size());
+  save_model(path, file);
+  EXPECT_TRUE(load_model(path).info.exif);
+}
+
 TEST_F(ModelFileTest, LoadsWhatItSaved) {
   std::string path = folder_.path() + "/best.safetensors";
   save_model(path, exported());

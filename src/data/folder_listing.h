@@ -1,0 +1,35 @@
+// What lies in a folder, and what of it counts: images, folders, archives, tables. Internal to
+// src/data.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+
+namespace pounce {
+
+// Why a name is left out; "" when it counts. The words are keys of ImageFolder::ignored.
+std::string_view reason_to_ignore(const DirectoryEntry& entry);
+
+struct Listing {
+  std::vector<std::string> folders;  // that count
+  std::vector<std::string> images;   // files with an image extension
+  std::vector<std::string> archives;
+  std::vector<std::string> tables;  // *.csv, *.tsv
+  std::map<std::string, int64_t> ignored;
+};
+
+// One level. `is_root`: a folder runs/ is what trainings left there. Throws Io.
+Listing list_level(const std::string& path, bool is_root);
+
+// Whether there is a file with an image extension below.
+bool holds_images(const std::string& folder);
+
+// What unpacks "animals.zip" into the folder images; "" when `path` is no archive.
+std::string unpack_command(const std::string& path);
+
+}  // namespace pounce
