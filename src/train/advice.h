@@ -7,6 +7,7 @@
 
 #include "data/dataset.h"
 #include "pounce/train.h"
+#include "train/run_clock.h"
 
 namespace pounce {
 
@@ -20,16 +21,6 @@ Advice advise(const TrainConfig& config, const ImageFolder& data);
 
 // Training images of the largest class over those of the smallest exceed 10:1.
 bool is_imbalanced(const ImageFolder& data);
-
-// What is known of the speed after the first updates.
-struct MeasuredSpeed {
-  double images_per_second = 0;   // of training steps
-  double data_wait_fraction = 0;  // share of the time that the step waited for images
-  int64_t train_images = 0;       // still to come in this run
-  int64_t val_images = 0;
-  int image_size = 0;
-  bool is_cpu = false;
-};
 
 // "about 24 min left at 45 img/s; --image-size 160 would need about 12 min". Empty for runs
 // of less than a minute.

@@ -16,6 +16,7 @@
 #include "train/evaluation.h"
 #include "train/inference.h"
 #include "train/init_file.h"
+#include "train/run_clock.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
 #include "train/step_runner.h"
@@ -29,10 +30,6 @@ std::set<int> distinct_sizes(const std::vector<Sample>& samples, int batch_size)
   std::vector<int> sizes = batch_sizes(int64_t(samples.size()), batch_size);
   return {sizes.begin(), sizes.end()};
 }
-
-// The time left is told after so many updates, the first of which are not counted.
-constexpr int64_t kMeasuredUpdates = 20;
-constexpr int64_t kWarmUpdates = 2;
 
 struct Best {
   int epoch = 0;
@@ -97,18 +94,8 @@ class TrainingRun::Impl {
   std::set<int> too_small_;  // batch sizes the network cannot train on
 
   Tally tally_;  // of the epoch in progress
-  struct {
-    double seconds = 0;
-    int64_t images = 0;
-  } warm_;  // of the first updates, which are slower
-  double epoch_start_ = 0;
-  double train_seconds_ = 0;  // of the epoch in progress, without validation
-  double wait_seconds_ = 0;
-  double earlier_train_seconds_ = 0;  // of the epochs before
-  double run_start_ = 0;
+  RunClock clock_;
   double start_seconds_ = 0;
-  int64_t images_seen_ = 0;     // of the run, training and validation
-  int64_t trained_images_ = 0;  // of the run, training alone
   int64_t update_ = 0;
   int epochs_done_ = 0;
   TransferCount transfers_before_;
@@ -241,14 +228,17 @@ void TrainingRun::Impl::begin_once() {
 }
 
 RunEnd TrainingRun::Impl::run(const std::stop_token& stop) {
-  run_start_ = monotonic_seconds();
+  // The clock knows from then on how many images the run has; scan and planning count as well.
+  double start = monotonic_seconds();
   prepare(stop);
+  clock_ = RunClock(start, int64_t(dataset_.train.size()), int64_t(dataset_.val.size()),
+                    *config_.epochs);
   open_folder();
   announce();
   bool interrupted = false;
   for (int epoch = 1; epoch <= *config_.epochs && !interrupted; ++epoch) {
     if (is_patience_over(epoch)) break;
-    epoch_start_ = monotonic_seconds();
+    clock_.start_epoch();
     transfers_before_ = session().transfers();
     interrupted = !train_epoch(epoch, stop);
     if (interrupted) break;
@@ -282,9 +272,7 @@ bool TrainingRun::Impl::is_patience_over(int epoch) {
 // False when it was stopped.
 bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
   tally_ = {};
-  earlier_train_seconds_ += std::exchange(train_seconds_, 0);
   train_loader_->start_epoch(uint32_t(epoch - 1));
-  double start = monotonic_seconds();
   int64_t total = int64_t(dataset_.train.size());
   while (!stop.stop_requested()) {
     std::optional<ImageBatch> batch = train_loader_->next();
@@ -293,15 +281,13 @@ bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
         fail_with_hint(ErrorKind::BadData, "see skipped.tsv in the run folder",
                        "no training image of epoch {} could be used", epoch);
       }
-      train_seconds_ = monotonic_seconds() - start;
-      wait_seconds_ = train_loader_->wait_seconds();
+      clock_.tick_training();
       return true;
     }
     note_holes(*batch);
-    int64_t before = update_;
     if (batch->size() > 0) train_batch(*batch);
-    train_seconds_ = monotonic_seconds() - start;
-    if (update_ > before) estimate_time();
+    clock_.tick_training();
+    estimate_time();
     report_progress(epoch, false, tally_, total);
     train_loader_->recycle(std::move(*batch));
   }
@@ -318,24 +304,17 @@ void TrainingRun::Impl::train_batch(const ImageBatch& batch) {
   for (size_t i = 0; i < result.losses.size(); ++i) {
     tally_.add(result.losses[i], result.ranks[i]);
   }
-  images_seen_ += batch.size();
-  trained_images_ += batch.size();
+  clock_.count_update(batch.size());
   ++update_;
 }
 
 // Once, when the first updates have shown how fast this machine is.
 void TrainingRun::Impl::estimate_time() {
-  double seconds = earlier_train_seconds_ + train_seconds_;
-  if (update_ == kWarmUpdates) warm_ = {seconds, trained_images_};
-  if (update_ != kMeasuredUpdates) return;
-  int64_t train = int64_t(dataset_.train.size()), val = int64_t(dataset_.val.size());
-  std::string text = time_estimate(
-      {.images_per_second = double(trained_images_ - warm_.images) / (seconds - warm_.seconds),
-       .data_wait_fraction = train_loader_->wait_seconds() / train_seconds_,
-       .train_images = train * *config_.epochs - trained_images_,
-       .val_images = val * *config_.epochs - (images_seen_ - trained_images_),
-       .image_size = *config_.image_size,
-       .is_cpu = runner_->device().is_cpu()});
+  std::optional<MeasuredSpeed> speed = clock_.first_speed(train_loader_->wait_seconds());
+  if (!speed) return;
+  speed->image_size = *config_.image_size;
+  speed->is_cpu = runner_->device().is_cpu();
+  std::string text = time_estimate(*speed);
   if (!text.empty()) emit(NoteIssued{text});
 }
 
@@ -406,7 +385,7 @@ Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
           }
           validation.add(batch.indices[i], batch.labels[i], row);
         }
-        images_seen_ += batch.size();
+        clock_.count_validated(batch.size());
         report_progress(epoch, true, validation.tally(), total);
       });
   return validation;
@@ -419,12 +398,8 @@ void TrainingRun::Impl::report_progress(int epoch, bool validating, const Tally&
   progress.images_total = total;
   progress.loss = tally.loss();
   progress.accuracy = tally.accuracy();
-  if (train_seconds_ > 0) progress.images_per_second = double(tally_.images) / train_seconds_;
-  double elapsed = monotonic_seconds() - run_start_;
-  int64_t all = int64_t(dataset_.train.size() + dataset_.val.size()) * *config_.epochs;
-  if (images_seen_ > 0) {
-    progress.seconds_left = elapsed / double(images_seen_) * double(all - images_seen_);
-  }
+  progress.images_per_second = clock_.images_per_second(tally.images);
+  progress.seconds_left = clock_.seconds_left();
   emit(progress);
 }
 
@@ -448,8 +423,8 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
   if (end.is_best) best_ = {epoch, end.val_accuracy, end.val_loss.value_or(0)};
   end.learning_rate = learning_rates_[size_t(std::max<int64_t>(0, update_ - 1))];
   end.images = tally_.images;
-  end.images_per_second = train_seconds_ > 0 ? double(tally_.images) / train_seconds_ : 0;
-  end.data_wait_fraction = train_seconds_ > 0 ? wait_seconds_ / train_seconds_ : 0;
+  end.images_per_second = clock_.images_per_second(tally_.images);
+  end.data_wait_fraction = train_loader_->wait_seconds() / clock_.train_seconds();
   end.skipped = int64_t(skipped_.size());
   end.planned_bytes = int64_t(session().planned_bytes());
   end.allocated_bytes = int64_t(session().allocated_bytes());
@@ -458,9 +433,8 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
   end.d2h_bytes = session().transfers().to_host_bytes - transfers_before_.to_host_bytes;
   save(end.is_best);
   if (validation != nullptr && end.is_best) folder_->write_validation(*validation, dataset_);
-  end.seconds = monotonic_seconds() - epoch_start_;
-  double elapsed = monotonic_seconds() - run_start_;
-  end.seconds_left = elapsed / epoch * (*config_.epochs - epoch);
+  end.seconds = clock_.epoch_seconds();
+  end.seconds_left = clock_.run_seconds() / epoch * (*config_.epochs - epoch);
   folder_->append_epoch(end);
   emit(end);
 }
@@ -511,7 +485,7 @@ RunEnd TrainingRun::Impl::finish(bool interrupted, const std::stop_token& stop) 
   folder_->write_skipped(skipped_);
   end.skipped = int64_t(skipped_.size());
   end.run_folder = folder_->path();
-  end.seconds = monotonic_seconds() - run_start_;
+  end.seconds = clock_.run_seconds();
   end.start_seconds = start_seconds_;
   emit(end);
   return end;
