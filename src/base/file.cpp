@@ -163,7 +163,14 @@ Result<size_t> InputFile::read_at(uint64_t offset, std::span<uint8_t> into) cons
 Result<void> read_file(const std::string& path, std::vector<uint8_t>& content) {
   Result<InputFile> file = InputFile::open(path);
   if (!file) return tl::make_unexpected(file.error());
-  content.resize(size_t(file->size()));
+  try {
+    content.resize(size_t(file->size()));
+  } catch (const std::exception&) {
+    return tl::make_unexpected(Error(
+        ErrorKind::OutOfMemory,
+        fmt::format("cannot read {}: its {} bytes do not fit into memory", path, file->size()),
+        "check that it is the file you mean"));
+  }
   Result<size_t> n = file->read_at(0, content);
   if (!n) return tl::make_unexpected(n.error());
   content.resize(*n);
@@ -184,8 +191,10 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)) {
   if (exists && S_ISDIR(status.st_mode)) fail_write(path_, EISDIR);
   if (exists && !S_ISREG(status.st_mode)) {
     // A rename would put a file in the place of /dev/null, or of a pipe that is being read.
-    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    // Without waiting: a pipe that nobody reads is an error, not a pause without end.
+    descriptor_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) fail_write(path_, errno);
+    ::fcntl(descriptor_, F_SETFL, ::fcntl(descriptor_, F_GETFL) & ~O_NONBLOCK);
     return;
   }
   path_ = behind_links(path_);

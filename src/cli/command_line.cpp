@@ -6,6 +6,7 @@
 #include <iterator>
 #include <new>
 #include <optional>
+#include <system_error>
 #include <vector>
 
 #include <signal.h>
@@ -216,6 +217,10 @@ Error current_error() {
   } catch (const std::bad_alloc&) {
     return Error(ErrorKind::OutOfMemory, "the machine has no memory left",
                  "try a smaller --batch-size or --image-size");
+  } catch (const std::system_error& error) {
+    return Error(ErrorKind::OutOfMemory,
+                 fmt::format("the system refuses what is needed: {}", error.code().message()),
+                 "see the limits of processes and memory: ulimit -u, ulimit -v");
   } catch (const std::exception& error) {
     return Error(ErrorKind::Internal, fmt::format("a bug in pounce: {}", error.what()),
                  "please report it with the command you ran");

@@ -105,7 +105,18 @@ void read_config_file(const std::string& path, Settings& settings) {
   if (!is_regular_file(path)) {
     fail_with_hint(ErrorKind::Config, "give a TOML file, such as config.toml of a run folder",
                    "--config {}: expected a file, found {}", path,
-                   is_directory(path) ? "a folder" : "nothing of this name");
+                   is_directory(path)  ? "a folder"
+                   : path_exists(path) ? "a pipe or device"
+                                       : "nothing of this name");
+  }
+  Result<InputFile> file = InputFile::open(path);
+  if (!file) throw file.error();
+  // Far above any real one: the parser's recursion has no bound of its own.
+  constexpr int64_t kMostBytes = int64_t{1} << 16;
+  if (file->size() > kMostBytes) {
+    fail_with_hint(ErrorKind::Config, "give a TOML file, such as config.toml of a run folder",
+                   "--config {}: expected at most {} bytes, found {}", path, kMostBytes,
+                   file->size());
   }
   Result<std::vector<uint8_t>> content = read_file(path);
   if (!content) throw content.error();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/eval_report.h"
@@ -33,6 +34,20 @@ void report_notes(Session& session, const EvalResult& result) {
   }
 }
 
+// An earlier dump may be replaced, as any output; a model, a photo or a table must not be.
+void refuse_to_replace(const std::string& path) {
+  if (!is_regular_file(path)) return;
+  constexpr std::string_view kStart = "{\"path\":";
+  std::string start(kStart.size(), '\0');
+  Result<InputFile> file = InputFile::open(path);
+  if (!file) return;  // opening it for writing will say more
+  Result<size_t> n =
+      file->read_at(0, std::span(reinterpret_cast<uint8_t*>(start.data()), start.size()));
+  if (!n || *n == 0 || start == kStart) return;
+  fail_with_hint(ErrorKind::Config, "give --dump a name that is free",
+                 "--dump {}: the file exists and holds something else than a dump", path);
+}
+
 }  // namespace
 
 int run_eval(Session& session) {
@@ -41,6 +56,7 @@ int run_eval(Session& session) {
   std::optional<AtomicFile> dump;
   std::function<void(const EvalRecord&)> on_image;
   if (!settings.dump.empty()) {
+    refuse_to_replace(settings.dump);
     dump.emplace(settings.dump);
     on_image = [&dump](const EvalRecord& record) { dump->write(dump_json(record) + "\n"); };
   }

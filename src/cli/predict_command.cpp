@@ -1,7 +1,12 @@
+#include <cerrno>
+#include <cstdio>
 #include <iostream>
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+#include "base/file.h"
+#include "base/system.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/json_events.h"
@@ -37,14 +42,18 @@ class PredictRun {
   bool has_failures() const { return has_failures_; }
 
  private:
+  // Bytes as they are for a program that reads them; nothing that steers the terminal of a person.
+  std::string shown(const std::string& name) const { return is_terminal_ ? printable(name) : name; }
+
   void report(const Prediction& prediction) {
     if (prediction.error) {
       report_failure(prediction.path, *prediction.error);
     } else if (session_.settings.output.json) {
       session_.output.result(prediction_json(prediction));
     } else {
-      session_.output.result(fmt::format("{}\t{}\t{:.4f}", prediction.path, prediction.class_name,
-                                         prediction.probability));
+      std::string line = fmt::format("{}\t{}\t{:.4f}", shown(prediction.path),
+                                     shown(prediction.class_name), prediction.probability);
+      session_.output.result(line);
     }
   }
 
@@ -65,6 +74,7 @@ class PredictRun {
   Session& session_;
   Predictor predictor_;
   std::vector<std::string> waiting_;
+  bool is_terminal_ = is_terminal(kStdout);
   bool has_failures_ = false;
 };
 
@@ -76,6 +86,9 @@ int run_predict(Session& session) {
     if (path == "-") {
       read_paths(std::cin, session.settings.nul_separated,
                  [&](const std::string& line) { run.add(line); });
+      if (std::ferror(stdin) != 0) {
+        fail(ErrorKind::Io, "cannot read paths from standard input: {}", os_error_text(errno));
+      }
     } else {
       run.add(path);
     }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/format.h>
-
+#include "base/error.h"
 #include "base/file.h"
+#include "base/text.h"
 
 namespace pounce::cli {
 namespace {
@@ -48,6 +48,11 @@ void read_paths(std::istream& stream, bool nul_separated,
                 const std::function<void(const std::string&)>& take) {
   char separator = nul_separated ? '\0' : '\n';
   for (std::string path; std::getline(stream, path, separator);) {
+    if (path.find('\0') != std::string::npos) {
+      fail_with_hint(ErrorKind::Config, "add -0 where the paths come from find -print0",
+                     "standard input: expected a path a line, found NUL after {}",
+                     printable(path.substr(0, path.find('\0'))));
+    }
     if (!path.empty()) take(path);
   }
 }

@@ -9,6 +9,10 @@ SignalStop::SignalStop(std::function<void(int)> on_first) : on_first_(std::move(
   sigemptyset(&signals_);
   sigaddset(&signals_, SIGINT);
   sigaddset(&signals_, SIGTERM);
+  // A terminal that goes away, unless nohup has said to go on.
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  if (hangup.sa_handler != SIG_IGN) sigaddset(&signals_, SIGHUP);
   pthread_sigmask(SIG_BLOCK, &signals_, &previous_mask_);
   watcher_ = std::thread([this] { watch(); });
 }

@@ -36,7 +36,7 @@ void check_given_folder(const std::string& out, const std::string& data) {
     fail_with_hint(ErrorKind::Config, "give --out a folder outside the images",
                    "the run folder {} lies inside the data folder {}", out, data);
   }
-  if (is_missing(out)) {
+  if (!path_exists(out)) {
     check_directories(out);
     return;
   }

@@ -67,7 +67,8 @@ class TrainingRun::Impl {
   void report(const std::string& program);
   void check_stop_flag(const ImageBatch& batch);
   [[noreturn]] void fail_diverged(int64_t update, const std::string& where) const;
-  void note_holes(const ImageBatch& batch);
+  void note_holes(const ImageBatch& batch, const BatchLoader& loader);
+  void lose_image(int32_t label);
   Validation validate(BatchLoader& loader, int epoch, const std::stop_token& stop);
   void end_epoch(int epoch, const Validation* validation);
   void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
@@ -86,6 +87,7 @@ class TrainingRun::Impl {
   StepSpec spec_;
   std::unique_ptr<StartWeights> start_;  // of --init; until the weights lie on the device
   std::vector<float> learning_rates_;
+  std::vector<int64_t> images_left_;  // by label: usable ones of training
   std::vector<float> class_weights_;  // by label; 1 where all count alike
   std::unique_ptr<StepRunner> runner_;
   std::unique_ptr<BatchLoader> train_loader_;
@@ -149,6 +151,7 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   spec_.updates = each * *config_.epochs;
   learning_rates_ = make_schedule(config_, spec_.updates, each);
   class_weights_ = make_class_weights(config_.class_weights, dataset_);
+  for (const ClassCounts& counts : dataset_.class_counts) images_left_.push_back(counts.train);
   if (init) start_ = std::make_unique<StartWeights>(std::move(*init), info_);
   make_runner();
   make_loaders();
@@ -284,7 +287,7 @@ bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
       clock_.tick_training();
       return true;
     }
-    note_holes(*batch);
+    note_holes(*batch, *train_loader_);
     if (batch->size() > 0) train_batch(*batch);
     clock_.tick_training();
     estimate_time();
@@ -358,7 +361,16 @@ void TrainingRun::Impl::fail_diverged(int64_t update, const std::string& where) 
                  where);
 }
 
-void TrainingRun::Impl::note_holes(const ImageBatch& batch) {
+// A class without images is learnt no more, and metrics without it would look better than they are.
+void TrainingRun::Impl::lose_image(int32_t label) {
+  if (--images_left_[size_t(label)] > 0) return;
+  fail_with_hint(ErrorKind::BadData,
+                 "see skipped.tsv in the run folder; were files moved or deleted during the run? "
+                 "The model of the last complete epoch is kept",
+                 "the class {} has no usable image left", dataset_.classes[size_t(label)]);
+}
+
+void TrainingRun::Impl::note_holes(const ImageBatch& batch, const BatchLoader& loader) {
   for (const SkippedFile& hole : batch.holes) {
     if (config_.on_bad == BadFilePolicy::Stop) {
       fail_with_hint(ErrorKind::BadData, "remove or replace the file, or use --on-bad skip",
@@ -367,7 +379,10 @@ void TrainingRun::Impl::note_holes(const ImageBatch& batch) {
     emit(WarningIssued{fmt::format("{}: {}; left out from now on", hole.path, hole.reason)});
     skipped_.push_back(hole);
   }
-  if (!batch.holes.empty()) folder_->write_skipped(skipped_);
+  if (batch.holes.empty()) return;
+  folder_->write_skipped(skipped_);
+  if (&loader != train_loader_.get()) return;
+  for (uint32_t index : batch.hole_indices) lose_image(loader.samples()[index].label);
 }
 
 Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
@@ -376,7 +391,7 @@ Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
   int64_t total = int64_t(loader.samples().size());
   evaluate_loader(
       session(), spec_, loader, stop, [&](const ImageBatch& batch, std::span<const float> logits) {
-        note_holes(batch);
+        note_holes(batch, loader);
         size_t classes = size_t(spec_.classes);
         for (size_t i = 0; i < size_t(batch.size()); ++i) {
           std::span<const float> row = logits.subspan(i * classes, classes);

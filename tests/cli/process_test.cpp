@@ -432,9 +432,9 @@ TEST_F(SmallDigits, AConfigFileRepeatsTheRunToTheByte) {
 }
 
 TEST_F(SmallDigits, SignalsStopCleanly) {
-  for (int signal : {SIGINT, SIGTERM}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
     SCOPED_TRACE(signal);
-    std::string out = signal == SIGINT ? "int" : "term";
+    std::string out = "signal" + std::to_string(signal);
     Process process({"train", "digits", "--model", "cnn", "--image-size", "32", "--epochs",
                      "100000", "--out", out},
                     work_.root());
@@ -448,6 +448,44 @@ TEST_F(SmallDigits, SignalsStopCleanly) {
     EXPECT_THAT(unfinished_files(), IsEmpty());
     EXPECT_EQ(run({"predict", out, "digits/0/0000.png"}).exit_code, 0);
   }
+}
+
+TEST_F(SmallDigits, ADumpReplacesNothingButADump) {
+  train({"--out", "run"});
+  for (int repeat = 0; repeat < 2; ++repeat) {
+    EXPECT_EQ(run({"eval", "run", "--dump", "dump.jsonl"}).exit_code, 0);
+  }
+  std::vector<uint8_t> model = *read_file(work_.path("run/best.safetensors"));
+  Outcome outcome = run({"eval", "run", "--dump", "run/best.safetensors"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("holds something else than a dump"));
+  EXPECT_EQ(*read_file(work_.path("run/best.safetensors")), model);
+  // A pipe that nobody reads.
+  run_shell("mkfifo '" + work_.path("pipe") + "'");
+  EXPECT_EQ(run({"eval", "run", "--dump", "pipe"}).exit_code, 1);
+}
+
+TEST_F(SmallDigits, WhatIsNoListOfPathsIsAnError) {
+  train({"--out", "run"});
+  std::string start = "cd '" + work_.root() + "' && ";
+  Outcome outcome = run_shell(start + R"(printf 'digits/0/0000.png\0x' | "$POUNCE" predict run -)");
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.out, HasSubstr("add -0"));
+  outcome = run_shell(start + R"("$POUNCE" predict run - < digits)");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("cannot read paths from standard input"));
+}
+
+TEST_F(SmallDigits, OutFoldersAreRefusedForTheRightReason) {
+  Outcome outcome = run({"train", "digits", "--out", std::string(300, 'x')});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("too long"));
+  std::string deep;
+  for (int i = 0; i < 100'000; ++i) deep += "a.";
+  write_file(work_.path("deep.toml"), deep + "b = 1\n");
+  outcome = run({"train", "digits", "--config", "deep.toml"});
+  EXPECT_EQ(outcome.exit_code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("expected at most 65536 bytes"));
 }
 
 // Scan, planning, steps, validation, saving, the final test: whatever a signal meets.

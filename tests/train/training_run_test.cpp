@@ -233,6 +233,19 @@ TEST_F(TrainingRunTest, AFileDamagedInItsBodyLeavesAHole) {
 }
 
 // Of 32 pixels a ResNet keeps one value a channel and image: a batch of one has no variance.
+TEST_F(TrainingRunTest, AClassThatVanishesEndsTheRun) {
+  TrainConfig config = this->config("run");
+  config.epochs = 20;
+  TrainingRun training(config, [&](const Event& event) {
+    if (std::holds_alternative<EpochEnd>(event)) {
+      std::filesystem::remove_all(std::string(work_ / "digits/1"));
+    }
+  });
+  EXPECT_ERROR(training.run(), ErrorKind::BadData, "the class 1 has no usable image left",
+               "skipped.tsv");
+  EXPECT_GT(Predictor(work_ / "run").classes().size(), 0U);
+}
+
 TEST_F(TrainingRunTest, ABatchTooSmallForItsNetworkIsLeftOut) {
   copy_digits(work_ / "few", 2, 2);
   damage_body(std::filesystem::directory_iterator(work_ / "few/1")->path());
@@ -259,7 +272,7 @@ TEST_F(TrainingRunTest, NoUsableTrainingImageIsAnError) {
   TrainConfig none = small_config(work_ / "few", work_ / "run");
   none.val_fraction = 0;
   none.on_bad = BadFilePolicy::Skip;
-  EXPECT_ERROR(train(none), ErrorKind::BadData, "no training image of epoch 1");
+  EXPECT_ERROR(train(none), ErrorKind::BadData, "no usable image left");
   EXPECT_FALSE(is_regular_file(work_ / "run/best.safetensors"));
 }
 
