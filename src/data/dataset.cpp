@@ -146,7 +146,8 @@ void refuse_unlisted(const SplitTree& tree, OnBad on_bad) {
 class DatasetScanner {
  public:
   explicit DatasetScanner(const ScanOptions& options)
-      : options_(options), form_(find_folder_form({options.root, options.labels, {}})) {}
+      : options_(options),
+        form_(find_folder_form({options.root, options.labels, {}, "pounce train", options.stop})) {}
 
   ImageFolder run() {
     dataset_.root = form_.root;
@@ -189,7 +190,7 @@ class DatasetScanner {
   void drop_unlabelled_test() {
     if (form_.test.empty() || form_.labels) return;
     std::string path = join_path(form_.root, form_.test);
-    if (!is_flat(path)) return;
+    if (!is_flat(path, options_.stop)) return;
     dataset_.notes.push_back(
         fmt::format("{}/ has no class folders and is not used; to classify its images: pounce "
                     "predict MODEL {}",
@@ -215,8 +216,10 @@ class DatasetScanner {
 
   // "ignored: hidden file (2), runs folder (1)": what lay among the images and is none.
   void note_ignored() {
-    std::vector<std::string> words;
+    std::vector<std::string> words, strays = stray_image_notes(dataset_.ignored);
+    dataset_.notes.insert(dataset_.notes.end(), strays.begin(), strays.end());
     for (const auto& [reason, count] : dataset_.ignored) {
+      if (reason == kOutsideClasses || reason == kOutsideSplits) continue;
       bool is_known = form_.labels && reason == form_.labels->reason_without_label();
       if (is_known) continue;  // what the labels say is said already
       words.push_back(fmt::format("{} ({})", reason, group_digits(count)));

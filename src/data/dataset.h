@@ -75,8 +75,9 @@ struct ScanOptions {
 
 // For training. Throws Config for a folder that cannot be trained on (missing, empty, one class,
 // flat without labels, an archive, mixed layout, only unsupported formats, too many unusable files,
-// two folders of one class, labels that fit no image or contradict each other), Io when the
-// operating system refuses, BadData for OnBad::Stop, Interrupted when stopped.
+// two folders of one class, a class name that is not UTF-8, labels that fit no image or contradict
+// each other), Io when the operating system refuses, BadData for OnBad::Stop, Interrupted when
+// stopped.
 ImageFolder scan_dataset(const ScanOptions& options);
 
 enum class Split { Train, Val, Test, All };
@@ -88,6 +89,9 @@ struct EvalScanOptions {
   Split split = Split::Val;
   // The model's split rule; with it and no validation folder, Val means the held-back part.
   std::optional<double> split_fraction{};
+  // Where the rule applies: the sides (Train or Val) that training recorded, by path relative to
+  // the root; images that are not listed go by the rule.
+  std::map<std::string, Split> recorded_sides{};
   std::string program = "pounce eval MODEL";  // what is typed in front of the root; for hints
   OnBad on_bad = OnBad::Skip;                 // Auto acts as Skip
   int threads = 0;
@@ -101,14 +105,16 @@ struct EvalSet {
   std::vector<std::string> absent_classes;  // of the model, without an image here
   std::map<std::string, int64_t> ignored;
   std::vector<std::string> notes;
-  bool held_back_only = false;  // the split rule chose the samples
+  int64_t unrecorded = 0;       // samples that EvalScanOptions::recorded_sides does not list
+  bool held_back_only = false;  // the split rule, or its record, chose the samples
 };
 
 // For `pounce eval`. A class folder unknown to the model is a Config error that names it.
 EvalSet scan_for_eval(const EvalScanOptions& options);
 
 // Every file below `folder` with an image extension, as paths that start with `folder`, in
-// code-point order; hidden ones left out. For `pounce predict`. Throws Io.
-std::vector<std::string> find_image_files(const std::string& folder);
+// code-point order; hidden ones left out. For `pounce predict`. Throws Io, Interrupted.
+std::vector<std::string> find_image_files(const std::string& folder,
+                                          const std::stop_token& stop = {});
 
 }  // namespace pounce

@@ -97,13 +97,35 @@ void read_part(const FolderForm& form, const Part& part, const EvalScanOptions& 
   std::vector<bool> is_val =
       held_back(scan.samples, part.folder, options.split_fraction.value_or(0));
   for (size_t i = 0; i < scan.samples.size(); ++i) {
+    auto recorded = options.recorded_sides.find(scan.samples[i].path);
+    bool is_recorded = recorded != options.recorded_sides.end();
+    bool is_held_back = is_recorded ? recorded->second == Split::Val : is_val[i];
     bool is_wanted =
-        part.which == Part::Which::All || is_val[i] == (part.which == Part::Which::HeldBack);
-    if (is_wanted) set.samples.push_back(std::move(scan.samples[i]));
+        part.which == Part::Which::All || is_held_back == (part.which == Part::Which::HeldBack);
+    if (!is_wanted) continue;
+    set.samples.push_back(std::move(scan.samples[i]));
+    set.unrecorded += is_recorded ? 0 : 1;
   }
   set.skipped.insert(set.skipped.end(), scan.skipped.begin(), scan.skipped.end());
   set.skipped.insert(set.skipped.end(), tree.unlisted.begin(), tree.unlisted.end());
   set.held_back_only = part.which == Part::Which::HeldBack;
+}
+
+// Which part of the images was taken. Only a record tells what training held back.
+std::string held_back_note(const EvalSet& set, bool has_record) {
+  int64_t all = int64_t(set.samples.size());
+  if (!has_record) {
+    return fmt::format(
+        "only the {} that the rule of the model's split holds back; images that training never saw "
+        "want --split all",
+        count_of(all, "image", "images"));
+  }
+  std::string newer = set.unrecorded == 0
+                          ? ""
+                          : fmt::format(" and {} by the same rule",
+                                        count_of(set.unrecorded, "newer one", "newer ones"));
+  return fmt::format("only the {} that training held back{}; --split all takes every image",
+                     count_of(all - set.unrecorded, "image", "images"), newer);
 }
 
 std::vector<std::string> absent_classes(const EvalSet& set,
@@ -120,15 +142,18 @@ std::vector<std::string> absent_classes(const EvalSet& set,
 }  // namespace
 
 EvalSet scan_for_eval(const EvalScanOptions& options) {
-  FolderForm form =
-      find_folder_form({options.root, options.labels, options.classes, options.program});
+  FolderForm form = find_folder_form(
+      {options.root, options.labels, options.classes, options.program, options.stop});
   EvalSet set;
   set.root = form.root;
   set.notes = form.notes;
+  set.ignored = form.ignored;
   bool has_rule = options.split_fraction.value_or(0) > 0;
   for (const Part& part : choose_parts(form, options.split, has_rule)) {
     read_part(form, part, options, set);
   }
+  std::vector<std::string> strays = stray_image_notes(set.ignored);
+  set.notes.insert(set.notes.end(), strays.begin(), strays.end());
   if (form.labels) {
     LabelFindings findings = form.labels->finish(form.root, /*saw_all=*/!form.has_splits());
     set.notes.insert(set.notes.end(), findings.notes.begin(), findings.notes.end());
@@ -144,9 +169,7 @@ EvalSet scan_for_eval(const EvalScanOptions& options) {
   std::sort(set.skipped.begin(), set.skipped.end(), by_path);
   set.absent_classes = absent_classes(set, options.classes);
   if (set.held_back_only) {
-    set.notes.push_back(
-        fmt::format("only the {} that training held back; --split all takes every image",
-                    count_of(int64_t(set.samples.size()), "image", "images")));
+    set.notes.push_back(held_back_note(set, !options.recorded_sides.empty()));
   }
   return set;
 }

@@ -54,7 +54,7 @@ void find_splits(const Listing& listing, FolderForm& form) {
   }
   if (splits.empty()) return;
   std::erase_if(others, [&](const std::string& folder) {
-    return !holds_images(join_path(form.root, folder));
+    return !holds_images(join_path(form.root, folder), form.stop);
   });
   if (others.empty()) return;
   std::string split = splits.front();
@@ -83,10 +83,10 @@ std::optional<std::string> wrapped_folder(const std::string& path, const Listing
 }
 
 // Whether at least two folders hold images, which then are the classes.
-bool has_class_folders(const std::string& path) {
+bool has_class_folders(const std::string& path, const std::stop_token& stop) {
   int classes = 0;
   for (const std::string& folder : list_level(path, true).folders) {
-    classes += holds_images(join_path(path, folder));
+    classes += holds_images(join_path(path, folder), stop);
     if (classes == 2) return true;
   }
   return false;
@@ -111,7 +111,7 @@ void find_metadata(FolderForm& form) {
   if (tables.empty()) return;
   std::string names = list_some(paths_of(tables), 3);
   const std::string& split = !form.train.empty() ? form.train : form.val;
-  if (has_class_folders(split.empty() ? form.root : join_path(form.root, split))) {
+  if (has_class_folders(split.empty() ? form.root : join_path(form.root, split), form.stop)) {
     form.notes.push_back(
         fmt::format("the folders name the classes, {} is not used; to use it: {} --labels {}",
                     names, form.typed.line, shell_word(tables.front().path)));
@@ -133,6 +133,40 @@ void find_labels(const FormRequest& request, FolderForm& form) {
   }
 }
 
+bool is_utf8(std::string_view text) {
+  for (size_t at = 0; at < text.size();) {
+    size_t start = at;
+    if (next_code_point(text, at) == U'\uFFFD' && at - start == 1) return false;
+  }
+  return true;
+}
+
+// As bash takes it between $' and ': every byte that is not plain ASCII as \xNN.
+std::string spell_bytes(std::string_view text) {
+  std::string spelled;
+  for (char c : text) {
+    bool is_plain = c >= ' ' && c <= '~' && c != '\'' && c != '\\';
+    spelled += is_plain ? std::string(1, c) : fmt::format("\\x{:02x}", uint8_t(c));
+  }
+  return spelled;
+}
+
+// A model file holds names in UTF-8; two others could become the same there.
+void require_utf8_class(const ClassFolder& found, const std::string& folder,
+                        const FolderForm& form) {
+  if (found.files.empty() || is_utf8(found.name)) return;
+  std::string name = spell_bytes(found.name);
+  if (form.labels) {
+    fail_with_hint(ErrorKind::Config, "write the label in UTF-8; then: " + form.typed.line,
+                   "the class {} of {} is not valid UTF-8", name, found.files.front().path);
+  }
+  std::string path = join_path(folder.empty() ? form.root : join_path(form.root, folder), "");
+  fail_with_hint(ErrorKind::Config,
+                 fmt::format("rename it: mv {0}$'{1}' {0}NAME; then: {2}", shell_word(path), name,
+                             form.typed.line),
+                 "the name of the class folder {}{}/ is not valid UTF-8", path, name);
+}
+
 // Reads the tree of one split.
 class SplitLister {
  public:
@@ -144,6 +178,7 @@ class SplitLister {
     ClassFolder found{to_nfc(name), {}};
     walk(join_path(tree_.folder, name), [&](Candidate file) { found.files.push_back(file); });
     sort_files(found);
+    require_utf8_class(found, tree_.folder, form_);
     tree_.classes.push_back(std::move(found));
   }
 
@@ -160,20 +195,24 @@ class SplitLister {
     for (auto& [name, files] : classes) {
       tree_.classes.push_back({name, std::move(files)});
       sort_files(tree_.classes.back());
+      require_utf8_class(tree_.classes.back(), tree_.folder, form_);
     }
   }
 
  private:
   template <typename Take>
   void walk(const std::string& folder, const Take& take) {
+    throw_if_stopped(form_.stop);
     std::string top = folder.empty() ? form_.root : join_path(form_.root, folder);
     DirectoryVisitor visitor;
     visitor.enter = [&](const std::string& relative, const DirectoryEntry& entry) {
+      throw_if_stopped(form_.stop);
       bool is_runs = folder.empty() && relative == "runs";
       if (is_runs) ++ignored_["runs folder"];
       return !is_runs && keep(join_path(top, relative), entry);
     };
     visitor.visit = [&](const std::string& relative, const DirectoryEntry& entry) {
+      throw_if_stopped(form_.stop);
       if (!keep(join_path(top, relative), entry)) return;
       take({join_path(folder, relative), entry.kind == EntryKind::DanglingLink});
     };
@@ -234,7 +273,7 @@ void list_labelled(const FolderForm& form, SplitTree& tree,
   bool is_main = tree.folder == form.train;
   if (has_files(tree) || !tree.unlisted.empty()) return;
   std::string path = tree.folder.empty() ? form.root : join_path(form.root, tree.folder);
-  if (is_main && !holds_images(path)) {
+  if (is_main && !holds_images(path, form.stop)) {
     fail_without_classes(path, list_level(path, true), form.typed, false);
   }
 }
@@ -245,6 +284,7 @@ FolderForm find_folder_form(const FormRequest& request) {
   require_folder(request.path, request.program);
   FolderForm form;
   form.root = request.path;
+  form.stop = request.stop;
   form.typed = {request.program, fmt::format("{} {}", request.program, shell_word(request.path))};
   Listing listing = list_level(form.root, true);
   while (auto name = wrapped_folder(form.root, listing, request.known_classes)) {
@@ -260,7 +300,7 @@ FolderForm find_folder_form(const FormRequest& request) {
   if (form.has_splits()) {
     form.ignored = listing.ignored;
     if (!listing.images.empty()) {
-      form.ignored["image outside the split folders"] += int64_t(listing.images.size());
+      form.ignored[kOutsideSplits] += int64_t(listing.images.size());
     }
     for (const std::string& table : listing.tables) {
       if (form.labels && form.labels->is_own_file(join_path(form.root, table))) {
@@ -282,11 +322,11 @@ SplitTree list_split(const FolderForm& form, const std::string& folder,
   std::string path = folder.empty() ? form.root : join_path(form.root, folder);
   Listing listing = list_level(path, folder.empty());
   bool takes_labels = folder == form.train || form.train.empty() ||
-                      !has_class_folders(join_path(form.root, form.train));
+                      !has_class_folders(join_path(form.root, form.train), form.stop);
   if (listing.folders.empty()) fail_without_classes(path, listing, form.typed, takes_labels);
   for (const auto& [reason, count] : listing.ignored) ignored[reason] += count;
   if (!listing.images.empty()) {
-    ignored["image outside the class folders"] += int64_t(listing.images.size());
+    ignored[kOutsideClasses] += int64_t(listing.images.size());
   }
   SplitLister lister(form, tree, ignored);
   for (const std::string& name : listing.folders) lister.add_class(name);
@@ -297,12 +337,28 @@ SplitTree list_split(const FolderForm& form, const std::string& folder,
   return tree;
 }
 
-bool is_flat(const std::string& path) {
+std::vector<std::string> stray_image_notes(const std::map<std::string, int64_t>& ignored) {
+  std::vector<std::string> notes;
+  auto add = [&](const char* reason, const char* folders) {
+    auto found = ignored.find(reason);
+    if (found == ignored.end()) return;
+    bool is_one = found->second == 1;
+    notes.push_back(fmt::format("{} beside the {} folders and {} left out; move {} into one",
+                                count_of(found->second, "image lies", "images lie"), folders,
+                                is_one ? "is" : "are", is_one ? "it" : "them"));
+  };
+  add(kOutsideClasses, "class");
+  add(kOutsideSplits, "split");
+  return notes;
+}
+
+bool is_flat(const std::string& path, const std::stop_token& stop) {
   Listing listing = list_level(path, false);
-  return !listing.images.empty() && std::none_of(listing.folders.begin(), listing.folders.end(),
-                                                 [&](const std::string& folder) {
-                                                   return holds_images(join_path(path, folder));
-                                                 });
+  return !listing.images.empty() &&
+         std::none_of(listing.folders.begin(), listing.folders.end(),
+                      [&](const std::string& folder) {
+                        return holds_images(join_path(path, folder), stop);
+                      });
 }
 
 }  // namespace pounce

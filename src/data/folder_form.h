@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct FormRequest {
   // For evaluation; may be empty: a single folder of such a name (NFC) is a class and no wrapper.
   std::vector<std::string> known_classes;
   std::string program = "pounce train";  // what is typed in front of the path; for hints
+  std::stop_token stop{};
 };
 
 struct FolderForm {
@@ -29,12 +31,13 @@ struct FolderForm {
   TypedCommand typed;
   std::map<std::string, int64_t> ignored;  // beside the split folders
   std::vector<std::string> notes;
+  std::stop_token stop;  // of the request; list_split looks at it, too
 
   bool has_splits() const { return !train.empty() || !val.empty() || !test.empty(); }
 };
 
 // Throws Config for a missing or empty folder, a file, an archive, a flat folder without labels, a
-// mix of splits and classes, labels that cannot be read; Io without rights.
+// mix of splits and classes, labels that cannot be read; Io without rights; Interrupted.
 FolderForm find_folder_form(const FormRequest& request);
 
 struct Candidate {
@@ -54,11 +57,18 @@ struct SplitTree {
 };
 
 // The classes of one split: its folders, or what the labels say. Adds to `ignored`. Throws Config
-// for a split without images and for two folders of one name in NFC; Io when it cannot be listed.
+// for a split without images, for two folders of one name in NFC and for a class whose name is not
+// UTF-8 (a model file could not hold it); Io when it cannot be listed; Interrupted.
 SplitTree list_split(const FolderForm& form, const std::string& folder,
                      std::map<std::string, int64_t>& ignored);
 
+// Keys of `ignored`: images in the folder itself where its folders are the classes or splits.
+inline constexpr const char* kOutsideClasses = "image outside the class folders";
+inline constexpr const char* kOutsideSplits = "image outside the split folders";
+// "6 images lie beside the class folders and are left out; move them into one", for either kind.
+std::vector<std::string> stray_image_notes(const std::map<std::string, int64_t>& ignored);
+
 // Whether images lie in the folder itself and none below: nothing says their classes.
-bool is_flat(const std::string& path);
+bool is_flat(const std::string& path, const std::stop_token& stop);
 
 }  // namespace pounce

@@ -65,10 +65,16 @@ Listing list_level(const std::string& path, bool is_root) {
   return listing;
 }
 
-bool holds_images(const std::string& folder) {
+void throw_if_stopped(const std::stop_token& stop) {
+  if (stop.stop_requested()) fail(ErrorKind::Interrupted, "stopped");
+}
+
+bool holds_images(const std::string& folder, const std::stop_token& stop) {
+  throw_if_stopped(stop);
   bool found = false;
   DirectoryVisitor visitor;
   visitor.enter = [&](const std::string&, const DirectoryEntry& entry) {
+    throw_if_stopped(stop);
     return !found && reason_to_ignore(entry).empty();
   };
   visitor.visit = [&](const std::string&, const DirectoryEntry& entry) {
@@ -89,13 +95,15 @@ std::string unpack_command(const std::string& path) {
   return "";
 }
 
-std::vector<std::string> find_image_files(const std::string& folder) {
+std::vector<std::string> find_image_files(const std::string& folder, const std::stop_token& stop) {
   std::vector<std::string> paths;
   DirectoryVisitor visitor;
-  visitor.enter = [](const std::string&, const DirectoryEntry& entry) {
+  visitor.enter = [&](const std::string&, const DirectoryEntry& entry) {
+    throw_if_stopped(stop);
     return reason_to_ignore(entry).empty();
   };
   visitor.visit = [&](const std::string& relative, const DirectoryEntry& entry) {
+    throw_if_stopped(stop);
     if (reason_to_ignore(entry).empty()) paths.push_back(join_path(folder, relative));
   };
   visitor.failed = [](const std::string&, const Error& error) { throw error; };

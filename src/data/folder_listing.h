@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,11 @@ struct Listing {
 // One level. `is_root`: a folder runs/ is what trainings left there. Throws Io.
 Listing list_level(const std::string& path, bool is_root);
 
-// Whether there is a file with an image extension below.
-bool holds_images(const std::string& folder);
+// Throws Interrupted once a stop was asked for; while folders are walked, for every entry.
+void throw_if_stopped(const std::stop_token& stop);
+
+// Whether there is a file with an image extension below. Throws Interrupted.
+bool holds_images(const std::string& folder, const std::stop_token& stop);
 
 // What unpacks "animals.zip" into the folder images; "" when `path` is no archive.
 std::string unpack_command(const std::string& path);

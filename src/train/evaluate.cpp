@@ -1,6 +1,7 @@
 #include "pounce/evaluate.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -11,6 +12,7 @@
 #include "train/evaluation.h"
 #include "train/inference.h"
 #include "train/metrics.h"
+#include "train/split_record.h"
 
 namespace pounce {
 namespace {
@@ -29,10 +31,14 @@ Split to_split(SplitChoice choice) {
   return Split::Val;
 }
 
-// config.toml of the run folder that the model is, or lies in.
-std::string run_config(const EvalConfig& config) {
+// A file of the run folder that the model is, or lies in.
+std::string run_file(const EvalConfig& config, const char* name) {
   std::string folder = is_directory(config.model) ? config.model : parent_path(config.model);
-  return join_path(folder, "config.toml");
+  return join_path(folder, name);
+}
+
+std::string run_config(const EvalConfig& config) {
+  return run_file(config, "config.toml");
 }
 
 std::string labels_of(const EvalConfig& config) {
@@ -50,6 +56,20 @@ std::string data_folder(const EvalConfig& config) {
                    config.model);
   }
   return recorded;
+}
+
+// Where training held images of `root` back by rule: which it did, by the run's split.tsv. Empty
+// for another folder and, with a note, when the file cannot be used.
+std::map<std::string, Split> recorded_sides(const EvalConfig& config, const std::string& root,
+                                            std::vector<std::string>& notes) {
+  std::string trained_on = recorded_data_folder(run_config(config));
+  if (trained_on.empty() || canonical_path(trained_on) != canonical_path(root)) return {};
+  Result<std::map<std::string, Split>> sides = read_split_record(run_file(config, "split.tsv"));
+  if (sides) return *std::move(sides);
+  notes.push_back(
+      fmt::format("{}; the rule of the model's split decides which images are held back",
+                  sides.error().message()));
+  return {};
 }
 
 // Counts one image after the other into an EvalResult.
@@ -97,18 +117,27 @@ EvalResult evaluate(const EvalConfig& config,
   }
   std::string root = data_folder(config);
   InferenceModel model(config.model, config.batch_size, config.device, config.threads);
+  std::vector<std::string> notes;
+  std::map<std::string, Split> sides;
+  SplitChoice split = config.split.value_or(SplitChoice::Val);
+  bool is_by_side = split == SplitChoice::Val || split == SplitChoice::Train;
+  if (is_by_side && model.info().split_fraction.value_or(0) > 0) {
+    sides = recorded_sides(config, root, notes);
+  }
   EvalSet set = scan_for_eval({.root = root,
                                .labels = labels_of(config),
                                .classes = model.info().classes,
-                               .split = to_split(config.split.value_or(SplitChoice::Val)),
+                               .split = to_split(split),
                                .split_fraction = model.info().split_fraction,
+                               .recorded_sides = std::move(sides),
                                .program = "pounce eval " + shell_word(config.model),
                                .on_bad = to_on_bad(config.on_bad),
                                .threads = config.workers,
                                .stop = stop});
   ResultBuilder builder(model.info().classes);
   EvalResult& result = builder.result();
-  result.notes = set.notes;
+  result.notes = std::move(notes);
+  result.notes.insert(result.notes.end(), set.notes.begin(), set.notes.end());
   for (const SkippedFile& file : set.skipped) result.skipped.push_back(to_info(file));
 
   BatchLoader loader({.root = set.root,

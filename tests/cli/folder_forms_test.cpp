@@ -436,9 +436,9 @@ TEST_F(FolderForms, WhatIsIgnoredIsCounted) {
   write("photos/dog/notes.txt", "x");
   write("photos/readme.md", "x");
   expect_trained({"photos"},
-                 "note: ignored: hidden file (1), hidden folder (1), image outside the class "
-                 "folders (1), not an image (2), runs folder (1), system file (1), system folder "
-                 "(1)\n"
+                 "note: 1 image lies beside the class folders and is left out; move it into one\n"
+                 "note: ignored: hidden file (1), hidden folder (1), not an image (2), runs folder "
+                 "(1), system file (1), system folder (1)\n"
                  "photos: 6 images, 2 classes (cat 3, dog 3)\n"
                  "no val folder: 2 images held back for validation\n",
                  advice("4 images to learn from, 2 of the smallest class (cat)", 2),

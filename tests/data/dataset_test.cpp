@@ -203,6 +203,61 @@ TEST(ScanDataset, IgnoresAndCountsWhatIsNoImage) {
             Contains(Pair("image outside the class folders", 1))));
 }
 
+TEST(ScanDataset, SaysThatImagesLieBesideTheFolders) {
+  TempDir classes, splits;
+  put_images(classes, "a", 6);
+  put_images(classes, "b", 6);
+  put_images(classes, ".", 6);
+  const char* kBesideClasses =
+      "6 images lie beside the class folders and are left out; move them into one";
+  EXPECT_THAT(scan_dataset(options_for(classes)).notes, ElementsAre(kBesideClasses));
+  EvalScanOptions eval;
+  eval.root = classes.path();
+  eval.classes = {"a", "b"};
+  EXPECT_THAT(scan_for_eval(eval).notes, ElementsAre(kBesideClasses));
+  put_images(splits, "train/a", 2);
+  put_images(splits, "train/b", 2);
+  put_images(splits, "val/a", 2);
+  put_images(splits, ".", 1);
+  const char* kBesideSplits =
+      "1 image lies beside the split folders and is left out; move it into one";
+  EXPECT_THAT(scan_dataset(options_for(splits)).notes, ElementsAre(kBesideSplits));
+  eval.root = splits.path();
+  EXPECT_THAT(scan_for_eval(eval).notes, ElementsAre(kBesideSplits));
+}
+
+TEST(ScanDataset, RefusesAClassThatIsNotUtf8) {
+  TempDir dir;
+  put_images(dir, "caf\xe9", 2);
+  put_images(dir, "caf\xe8", 2);
+  std::string root = dir.path();
+  testing::Matcher<std::string> refused =
+      AllOf(HasSubstr("config: the name of the class folder " + root + "/caf\\xe8/ is not valid"),
+            HasSubstr("mv " + root + "/$'caf\\xe8' " + root + "/NAME; then: pounce "));
+  EXPECT_THAT(scan_error(options_for(dir)), refused);
+  EvalScanOptions eval;
+  eval.root = root;
+  eval.classes = {"caf\uFFFD"};
+  EXPECT_THAT(error_of([&] { scan_for_eval(eval); }), refused);
+}
+
+TEST(ScanDataset, TakesFilesAndEmptyFoldersThatAreNotUtf8) {
+  TempDir dir;
+  put_images(dir, "cat", 2);
+  put_images(dir, "dog", 2);
+  dir.put("dog/\xe9.png", small_png());
+  dir.make_folder("\xe9");
+  EXPECT_EQ(scan_dataset(options_for(dir, 0)).train.size(), 5U);
+}
+
+TEST(ScanDataset, RefusesALabelThatIsNotUtf8) {
+  TempDir dir;
+  for (const char* name : {"\xe9_1.png", "\xe9_2.png", "cat_1.png"}) dir.put(name, small_png());
+  ScanOptions options = options_for(dir);
+  options.labels = "names";
+  EXPECT_THAT(scan_error(options), HasSubstr("config: the class \\xe9 of \xe9_1.png is not valid"));
+}
+
 TEST(ScanDataset, OrdersClassesByCodePoint) {
   TempDir dir;
   for (const char* name : {"a", "B", "ä", "猫", "10", "9"}) put_images(dir, name, 1);
@@ -374,6 +429,32 @@ TEST(ScanDataset, StopsWhenAsked) {
   EXPECT_THAT(scan_error(options), HasSubstr("interrupted"));
 }
 
+// Folders that would be refused for what lies in them: the walk must stop before it knows.
+TEST(ScanDataset, StopsWhileFoldersAreWalked) {
+  TempDir without_images, mixed, unlabelled;
+  without_images.put("cat/notes.txt", std::string("x"));
+  put_images(mixed, "train/cat", 1);
+  put_images(mixed, "dog", 1);
+  unlabelled.put("deep/1.png", small_png());
+  std::stop_source source;
+  source.request_stop();
+  for (const TempDir* dir : {&without_images, &mixed, &unlabelled}) {
+    ScanOptions options = options_for(*dir);
+    if (dir == &unlabelled) options.labels = "names";
+    EXPECT_THAT(scan_error(options), HasSubstr("config: "));
+    options.stop = source.get_token();
+    EXPECT_THAT(scan_error(options), HasSubstr("interrupted: "));
+    EvalScanOptions eval;
+    eval.root = dir->path();
+    eval.labels = options.labels;
+    eval.classes = {"bird", "fish"};
+    eval.stop = source.get_token();
+    EXPECT_THAT(error_of([&] { scan_for_eval(eval); }), HasSubstr("interrupted: "));
+  }
+  EXPECT_THAT(error_of([&] { find_image_files(mixed.path(), source.get_token()); }),
+              HasSubstr("interrupted: "));
+}
+
 class ScanForEval : public testing::Test {
  protected:
   EvalScanOptions options(Split split = Split::Val) {
@@ -424,10 +505,35 @@ TEST_F(ScanForEval, TakesThePartThatTrainingHeldBack) {
   EvalSet held = scan_for_eval(val);
   EXPECT_TRUE(held.held_back_only);
   EXPECT_EQ(paths_of(held.samples), paths_of(trained.val));
-  EXPECT_THAT(held.notes, ElementsAre(HasSubstr("--split all")));
+  EXPECT_THAT(held.notes,
+              ElementsAre("only the " + std::to_string(trained.val.size()) +
+                          " images that the rule of the model's split holds back; images that "
+                          "training never saw want --split all"));
   EXPECT_EQ(paths_of(scan_for_eval(train).samples), paths_of(trained.train));
   EXPECT_EQ(scan_for_eval(all).samples.size(), 62U);
   EXPECT_EQ(scan_for_eval(options()).samples.size(), 62U);
+}
+
+TEST_F(ScanForEval, RecordedSidesGoBeforeTheRule) {
+  put_images(dir_, "ant", 30);
+  put_images(dir_, "cat", 30);
+  ImageFolder trained = scan_dataset(options_for(dir_, 0.2));
+  EvalScanOptions val = options(), train = options(Split::Train);
+  val.split_fraction = train.split_fraction = 0.2;
+  // Training had it the other way round, but for the dogs that came later.
+  for (const Sample& sample : trained.val) val.recorded_sides[sample.path] = Split::Train;
+  for (const Sample& sample : trained.train) val.recorded_sides[sample.path] = Split::Val;
+  train.recorded_sides = val.recorded_sides;
+  EvalSet held = scan_for_eval(val);
+  EXPECT_EQ(paths_of(held.samples), paths_of(trained.train));
+  EXPECT_EQ(held.notes.back(),
+            "only the " + std::to_string(trained.train.size()) +
+                " images that training held back; --split all takes every image");
+  EXPECT_EQ(paths_of(scan_for_eval(train).samples), paths_of(trained.val));
+  put_images(dir_, "dog", 2);  // the rule leaves one on either side
+  held = scan_for_eval(val);
+  EXPECT_EQ(held.samples.size(), trained.train.size() + 1);
+  EXPECT_THAT(held.notes.back(), HasSubstr("held back and 1 newer one by the same rule; "));
 }
 
 TEST_F(ScanForEval, AcceptsASingleKnownClass) {

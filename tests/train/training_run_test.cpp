@@ -19,6 +19,7 @@ namespace pounce {
 namespace {
 
 using namespace test;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 
@@ -31,6 +32,17 @@ class TrainingRunTest : public testing::Test {
   }
   std::vector<uint8_t> best_bytes(const TrainConfig& config) {
     return file_bytes(train(config).end.model);
+  }
+  // Rows of split.tsv that put every digit on one side.
+  std::string all_digits_on(const std::string& side) const {
+    namespace fs = std::filesystem;
+    std::string rows;
+    for (const auto& entry : fs::recursive_directory_iterator(work_ / "digits")) {
+      if (!entry.is_regular_file()) continue;
+      std::string path = fs::relative(entry.path(), work_ / "digits").string();
+      rows += path + "\t" + side + "\t" + path.substr(0, 1) + "\n";
+    }
+    return rows;
   }
   std::vector<std::string> unfinished_files() const {
     std::vector<std::string> found;
@@ -131,6 +143,70 @@ TEST_F(TrainingRunTest, EvaluationRepeatsTheValidationOfTheRun) {
   EvalResult result = evaluate(eval);
   EXPECT_EQ(result.images, training.all<RunBegin>().at(0).val_images);
   EXPECT_DOUBLE_EQ(result.accuracy, *training.end.best_val_accuracy);
+}
+
+TEST_F(TrainingRunTest, EvaluationTakesTheSidesOfSplitTsv) {
+  train(config("run"));
+  std::string record = work_ / "run/split.tsv";
+  std::ofstream(record, std::ios::binary) << "path\tsplit\tclass\n"
+                                          << "0/odd\\tname.png\tval\t0\n"
+                                          << all_digits_on("train");
+  std::filesystem::copy_file(*std::filesystem::directory_iterator(work_ / "digits/0"),
+                             work_ / "digits/0/odd\tname.png");
+  EvalConfig eval;
+  eval.model = work_ / "run";
+  std::vector<std::string> paths;
+  EvalResult result = evaluate(eval, [&](const EvalRecord& image) { paths.push_back(image.path); });
+  EXPECT_THAT(paths, ElementsAre("0/odd\tname.png"));
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("only the 1 image that training held back;")));
+  eval.split = SplitChoice::Train;
+  EXPECT_EQ(evaluate(eval).images, 120);
+}
+
+TEST_F(TrainingRunTest, EvaluationOfAnotherFolderGoesByTheRule) {
+  train(config("run"));
+  std::filesystem::copy(work_ / "digits", work_ / "other",
+                        std::filesystem::copy_options::recursive);
+  EvalConfig eval;
+  eval.model = work_ / "run";
+  int64_t held_back = evaluate(eval).images;
+  std::ofstream(work_ / "run/split.tsv", std::ios::binary) << "path\tsplit\tclass\n"
+                                                           << all_digits_on("val");
+  EXPECT_EQ(evaluate(eval).images, 120);
+  eval.data = work_ / "digits/../digits/";
+  EXPECT_EQ(evaluate(eval).images, 120);
+  eval.data = work_ / "other";
+  EvalResult result = evaluate(eval);
+  EXPECT_EQ(result.images, held_back);
+  EXPECT_THAT(result.notes, ElementsAre(HasSubstr("that the rule of the model's split holds")));
+}
+
+TEST_F(TrainingRunTest, EvaluationSaysThatSplitTsvCannotBeUsed) {
+  train(config("run"));
+  EvalConfig eval;
+  eval.model = work_ / "run";
+  int64_t held_back = evaluate(eval).images;
+  std::string record = work_ / "run/split.tsv";
+  const std::string header = "path\tsplit\tclass\n";
+  const std::pair<std::string, int> damages[] = {{"", 1},
+                                                 {"path\n", 1},
+                                                 {header + "0/a.png\tval\t0", 2},
+                                                 {header + "\n", 2},
+                                                 {header + "a\tb\t0\n", 2},
+                                                 {header + "\\q\tval\t0\n", 2},
+                                                 {header + "a\tval\t0\na\ttrain\t0\n", 3}};
+  for (const auto& [text, line] : damages) {
+    std::ofstream(record, std::ios::binary) << text;
+    EvalResult result = evaluate(eval);
+    EXPECT_EQ(result.images, held_back) << text;
+    EXPECT_EQ(result.notes.front(),
+              record + " is damaged in line " + std::to_string(line) +
+                  "; the rule of the model's split decides which images are held back");
+  }
+  std::filesystem::remove(record);
+  EvalResult result = evaluate(eval);
+  EXPECT_EQ(result.images, held_back);
+  EXPECT_THAT(result.notes.front(), HasSubstr("split.tsv: no such file"));
 }
 
 TEST_F(TrainingRunTest, EvaluationBatchesDoNotChangeABit) {
