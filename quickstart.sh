@@ -29,8 +29,8 @@ while [ -e "$out" ]; do
   out=runs/quickstart-$number
 done
 
-# Two defaults are for photos. Mirroring: a mirrored digit is another sign. Enlarging to 32 pixels: the
-# small network's windows would then see pieces of a stroke; at their own 8 they see the digit.
+# Two defaults are for photos. Mirroring: a mirrored digit is another sign. Enlarging to 32 pixels: at
+# their own 8 the digits are learnt as well, in seconds instead of a minute.
 train=("$pounce" train samples/digits --hflip 0 --image-size 8 --out "$out")
 echo "\$ ${train[*]}"
 "${train[@]}"
