@@ -25,8 +25,8 @@ using testing::ElementsAre;
 
 template <typename T>
 NamedTensor tensor(const std::string& name, DType dtype, const std::vector<T>& values) {
-  std::vector<uint8_t> bytes(values.size() * sizeof(T));
-  std::memcpy(bytes.data(), values.data(), bytes.size());
+  const auto* first = reinterpret_cast<const uint8_t*>(values.data());
+  std::vector<uint8_t> bytes(first, first + values.size() * sizeof(T));
   return {name, {dtype, {int64_t(values.size())}}, bytes};
 }
 
