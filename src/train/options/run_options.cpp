@@ -1,0 +1,109 @@
+// Seed, threads, device and the run folder.
+#include <limits>
+#include <optional>
+
+#include "train/option_kinds.h"
+#include "train/options/groups.h"
+
+namespace pounce {
+namespace {
+
+using namespace option_kinds;
+
+TrainOption seed(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    std::optional<uint64_t> value = parse_uint(given);
+    if (!value) {
+      refuse(name, given,
+             fmt::format("a whole number from 0 to {}", std::numeric_limits<uint64_t>::max()));
+    }
+    config.seed = *value;
+  };
+  option.get = [](const TrainConfig& config) { return value_text(config.seed); };
+  return option;
+}
+
+// Device words of Pounce that another build would serve; everything else is a mistake.
+bool names_a_gpu(const std::string& device) {
+  return device == "gpu" || device == "cuda" || device == "opencl" || device.starts_with("cuda:") ||
+         device.starts_with("opencl:") || parse_uint(device);
+}
+
+void set_device(TrainConfig& config, const std::string& given) {
+  if (given == "auto" || given == "cpu") {
+    config.device = given;
+    return;
+  }
+  std::string hint = "use --device cpu, or leave the flag out";
+  if (names_a_gpu(given)) {
+    fail_with_hint(ErrorKind::Device, hint,
+                   "--device {}: expected auto or cpu; this build of Pounce computes on the cpu "
+                   "only",
+                   given);
+  }
+  std::string lower = to_lower_ascii(given);
+  if (lower == "mps") hint = "Apple GPUs are not served; " + hint;
+  if (lower.starts_with("/gpu")) hint = "TensorFlow's word for a GPU, which is not served; " + hint;
+  if (given.find(',') != std::string::npos) hint = "a run uses one device; " + hint;
+  refuse("device", given, "auto or cpu, the devices this build serves", hint);
+}
+
+TrainOption device(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.choices = {"auto", "cpu"};
+  option.set = set_device;
+  option.get = [](const TrainConfig& config) { return value_text(config.device); };
+  return option;
+}
+
+TrainOption out_folder(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    if (given.empty()) refuse(name, given, "the name of a folder that does not exist yet");
+    config.out = given;
+  };
+  option.get = [](const TrainConfig& config) { return value_text(config.out); };
+  return option;
+}
+
+}  // namespace
+
+void add_run_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Run;
+  table.push_back(seed({.name = "seed",
+                        .group = kGroup,
+                        .value_name = "N",
+                        .default_text = "0",
+                        .help = "equal seeds and settings give equal models, to the bit"}));
+  table.push_back(thread_count({.name = "workers",
+                                .short_name = 'j',
+                                .group = kGroup,
+                                .value_name = "N",
+                                .default_text = "auto",
+                                .help = "threads that read and decode images",
+                                .details = "auto: as many as the process may use. No influence on "
+                                           "any result."},
+                               &TrainConfig::workers));
+  table.push_back(thread_count({.name = "threads",
+                                .group = kGroup,
+                                .value_name = "N",
+                                .default_text = "auto",
+                                .help = "threads that compute",
+                                .details = "auto: as many as the process may use. No influence on "
+                                           "any result."},
+                               &TrainConfig::threads));
+  table.push_back(device({.name = "device",
+                          .group = kGroup,
+                          .value_name = "NAME",
+                          .default_text = "auto",
+                          .help = "where to compute: auto or cpu"}));
+  table.push_back(out_folder({.name = "out",
+                              .short_name = 'o',
+                              .group = kGroup,
+                              .value_name = "DIR",
+                              .default_text = "runs/<folder>-N",
+                              .help = "folder for the results; must not exist yet"}));
+}
+
+}  // namespace pounce
