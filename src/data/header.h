@@ -16,5 +16,8 @@ struct ImageHeader {
 // cannot be decoded, whose format `unsupported_format` (when given) then receives.
 Result<ImageHeader> read_image_header(const std::string& path,
                                       ImageFormat* unsupported_format = nullptr);
+// The same of a file's whole content.
+Result<ImageHeader> read_image_header(std::span<const uint8_t> content,
+                                      ImageFormat* unsupported_format = nullptr);
 
 }  // namespace pounce
