@@ -20,6 +20,17 @@ struct Image {
   std::vector<uint8_t> rgb;  // [height, width, 3]
 };
 
+// Pixels that someone else owns.
+struct PixelView {
+  int width = 0, height = 0;
+  const uint8_t* rgb = nullptr;  // [height, width, 3]
+
+  PixelView() = default;
+  PixelView(int w, int h, const uint8_t* pixels) : width(w), height(h), rgb(pixels) {}
+  PixelView(const Image& image)  // NOLINT: an Image is pixels, too
+      : PixelView(image.width, image.height, image.rgb.data()) {}
+};
+
 enum class ImageFormat {
   Unknown,
   Jpeg,

@@ -13,6 +13,7 @@
 #include "base/system.h"
 #include "data/header_scan.h"
 #include "data/order.h"
+#include "data/prepare.h"
 
 namespace pounce {
 namespace {
@@ -40,23 +41,28 @@ struct Task {
 
 // What one thread needs to turn files into pixels; grows once, then allocates nothing.
 struct Workbench {
+  explicit Workbench(const PrepareRule& rule) : preparer(rule) {}
+
+  Preparer preparer;
   std::vector<uint8_t> file;
-  Image image;
-  ResizeScratch scratch;
+  Image image;  // what an ImageReader gave
 };
 
-Result<void> read_and_decode(const std::string& path, const Preprocessing& rule, Workbench& bench) {
+Result<void> read_file(const std::string& path, std::vector<uint8_t>& content) {
   Result<InputFile> file = InputFile::open(path);
   if (!file) return tl::make_unexpected(file.error());
   if (auto refused = check_file_size(file->size())) return tl::make_unexpected(*refused);
-  bench.file.resize(size_t(file->size()));
-  Result<size_t> bytes = file->read_at(0, bench.file);
+  content.resize(size_t(file->size()));
+  Result<size_t> bytes = file->read_at(0, content);
   if (!bytes) return tl::make_unexpected(bytes.error());
-  bench.file.resize(*bytes);
-  Result<void> decoded = decode_image(bench.file, bench.image, {.exif = rule.exif});
-  // A lack of memory says nothing about the file.
-  if (!decoded && decoded.error().kind() == ErrorKind::OutOfMemory) throw decoded.error();
-  return decoded;
+  content.resize(*bytes);
+  return {};
+}
+
+Result<void> prepare_file(const std::string& path, const AugmentKey& key, Workbench& bench,
+                          uint8_t* out) {
+  if (Result<void> read = read_file(path, bench.file); !read) return read;
+  return bench.preparer.from_bytes(bench.file, key, out);
 }
 
 size_t image_bytes(const Preprocessing& rule) {
@@ -225,14 +231,17 @@ Task BatchLoader::State::take_task() {
 
 std::optional<SkippedFile> BatchLoader::State::prepare(const Task& task, Workbench& bench) const {
   const Sample& sample = samples[task.place.sample];
-  Result<void> done = options.reader ? options.reader(task.place.sample, bench.image)
-                                     : read_and_decode(join_path(options.root, sample.path),
-                                                       options.preprocessing, bench);
-  if (!done) return skipped_file(sample.path, done.error());
+  AugmentKey key{options.seed, task.epoch, sample.id, task.place.occurrence};
   size_t offset = size_t(task.slot) * image_bytes(options.preprocessing);
-  apply_augmentation(bench.image, options.augmentation, options.preprocessing,
-                     {options.seed, task.epoch, sample.id, task.place.occurrence}, bench.scratch,
-                     task.pending->batch.images.data() + offset);
+  uint8_t* out = task.pending->batch.images.data() + offset;
+  Result<void> done;
+  if (options.reader) {
+    done = options.reader(task.place.sample, bench.image);
+    if (done) bench.preparer.from_pixels(bench.image, key, out);
+  } else {
+    done = prepare_file(join_path(options.root, sample.path), key, bench, out);
+  }
+  if (!done) return skipped_file(sample.path, done.error());
   return std::nullopt;
 }
 
@@ -247,7 +256,7 @@ void BatchLoader::State::finish(const Task& task, std::optional<SkippedFile> hol
 }
 
 void BatchLoader::State::work(std::stop_token stop) {
-  Workbench bench;
+  Workbench bench({options.preprocessing, options.augmentation});
   std::unique_lock lock(mutex);
   while (!stop.stop_requested() && work_ready.wait(lock, stop, [&] { return has_work(); })) {
     Task task = take_task();
@@ -342,12 +351,11 @@ void BatchLoader::exclude(std::span<const uint64_t> ids) {
 
 Result<std::vector<uint8_t>> load_for_inference(const std::string& path,
                                                 const Preprocessing& rule) {
-  Workbench bench;
-  if (Result<void> done = read_and_decode(path, rule, bench); !done) {
+  Workbench bench({rule, Augmentation{.enabled = false}});
+  std::vector<uint8_t> pixels(image_bytes(rule));
+  if (Result<void> done = prepare_file(path, {}, bench, pixels.data()); !done) {
     return tl::make_unexpected(done.error());
   }
-  std::vector<uint8_t> pixels(image_bytes(rule));
-  apply_preprocessing(bench.image, rule, bench.scratch, pixels.data());
   return pixels;
 }
 

@@ -217,7 +217,7 @@ CropBox choose_box(int width, int height, const Augmentation& augmentation, Rand
 
 }  // namespace
 
-void resize_box(const Image& image, const CropBox& box, const ResizeTarget& target,
+void resize_box(const PixelView& image, const CropBox& box, const ResizeTarget& target,
                 ResizeScratch& scratch, uint8_t* out) {
   ResizeScratch::Axis& horizontal = scratch.horizontal;
   ResizeScratch::Axis& vertical = scratch.vertical;
@@ -233,13 +233,13 @@ void resize_box(const Image& image, const CropBox& box, const ResizeTarget& targ
   size_t row_bytes = size_t(target.window_width) * 3;
   scratch.rows.resize(size_t(end - begin) * row_bytes + 1);
   size_t stride = size_t(image.width) * 3;
-  const uint8_t* corner = image.rgb.data() + size_t(box.top) * stride + size_t(box.left) * 3;
+  const uint8_t* corner = image.rgb + size_t(box.top) * stride + size_t(box.left) * 3;
   for (int y = begin; y < end; ++y) {
     const uint8_t* row = corner + size_t(y) * stride;
     bool ends_the_image = box.top + y == image.height - 1;
     if (ends_the_image) {
       // One byte more may be read than the last row of the image has.
-      scratch.last_row.assign(row, image.rgb.data() + image.rgb.size());
+      scratch.last_row.assign(row, image.rgb + size_t(image.height) * stride);
       scratch.last_row.push_back(0);
       row = scratch.last_row.data();
     }
@@ -260,7 +260,7 @@ struct Flips {
 };
 
 // The evaluation rule, with the window mirrored.
-void resize_to_center(const Image& image, const Preprocessing& rule, const Flips& flips,
+void resize_to_center(const PixelView& image, const Preprocessing& rule, const Flips& flips,
                       ResizeScratch& scratch, uint8_t* out) {
   int size = rule.image_size;
   int short_side = std::max(size, int(size / rule.resize_ratio));
@@ -282,7 +282,7 @@ void resize_to_center(const Image& image, const Preprocessing& rule, const Flips
 
 }  // namespace
 
-void apply_preprocessing(const Image& image, const Preprocessing& rule, ResizeScratch& scratch,
+void apply_preprocessing(const PixelView& image, const Preprocessing& rule, ResizeScratch& scratch,
                          uint8_t* out) {
   resize_to_center(image, rule, {}, scratch, out);
 }
@@ -299,7 +299,7 @@ AugmentChoice choose_augmentation(int width, int height, const Augmentation& aug
   return choice;
 }
 
-void apply_augmentation(const Image& image, const Augmentation& augmentation,
+void apply_augmentation(const PixelView& image, const Augmentation& augmentation,
                         const Preprocessing& rule, const AugmentKey& key, ResizeScratch& scratch,
                         uint8_t* out) {
   if (!augmentation.enabled) {

@@ -54,11 +54,11 @@ struct ResizeTarget {
 // Scales `box` of `image` as Pillow's crop(box).resize((width, height), BILINEAR) and writes the
 // window, [window_height, window_width, 3], to `out`: the same bytes as Pillow. Only the pixels the
 // window needs are computed. The box lies in the image and the window in the scaled box.
-void resize_box(const Image& image, const CropBox& box, const ResizeTarget& target,
+void resize_box(const PixelView& image, const CropBox& box, const ResizeTarget& target,
                 ResizeScratch& scratch, uint8_t* out);
 
 // The evaluation rule: image to `out`, [image_size, image_size, 3].
-void apply_preprocessing(const Image& image, const Preprocessing& rule, ResizeScratch& scratch,
+void apply_preprocessing(const PixelView& image, const Preprocessing& rule, ResizeScratch& scratch,
                          uint8_t* out);
 
 // What identifies the random numbers of one image in one epoch.
@@ -70,7 +70,7 @@ struct AugmentKey {
 };
 
 // Random resized crop and flips; the evaluation rule when disabled.
-void apply_augmentation(const Image& image, const Augmentation& augmentation,
+void apply_augmentation(const PixelView& image, const Augmentation& augmentation,
                         const Preprocessing& rule, const AugmentKey& key, ResizeScratch& scratch,
                         uint8_t* out);
 
