@@ -95,16 +95,16 @@ POUNCE_INLINE Lanes load_lanes(const uint8_t* pixel) {
   std::memcpy(&word, pixel, sizeof word);
   const Bytes no_bytes = {};
   const Shorts no_shorts = {};
-  const Bytes byte_order = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-  const Shorts short_order = {0, 8, 1, 9, 2, 10, 3, 11};
-  auto shorts = Shorts(__builtin_shuffle(Bytes(Lanes{word, 0, 0, 0}), no_bytes, byte_order));
-  return Lanes(__builtin_shuffle(shorts, no_shorts, short_order));
+  auto shorts = Shorts(__builtin_shufflevector(Bytes(Lanes{word, 0, 0, 0}), no_bytes, 0, 16, 1, 17,
+                                               2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23));
+  return Lanes(__builtin_shufflevector(shorts, no_shorts, 0, 8, 1, 9, 2, 10, 3, 11));
 }
 
 // The low bytes of four lanes.
 POUNCE_INLINE void store_lanes(Lanes lanes, uint8_t* out) {
-  const Bytes order = {0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12};
-  auto packed = Lanes(__builtin_shuffle(Bytes(lanes), order));
+  auto bytes = Bytes(lanes);
+  auto packed = Lanes(
+      __builtin_shufflevector(bytes, bytes, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12, 0, 4, 8, 12));
   int32_t word = packed[0];
   std::memcpy(out, &word, sizeof word);
 }

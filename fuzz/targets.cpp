@@ -1,0 +1,79 @@
+#include "targets.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "data/codecs.h"
+#include "data/header.h"
+
+namespace pounce::fuzz {
+namespace {
+
+// Larger pictures only make runs slow: what is done with a pixel does not depend on their number.
+constexpr int64_t kMaxFuzzedPixels = 1 << 20;
+
+using Decode = Result<void> (*)(std::span<const uint8_t>, Image&, const DecodeRule&);
+
+bool is_too_large(std::span<const uint8_t> bytes) {
+  Result<ImageHeader> header = read_image_header(bytes);
+  return header && int64_t(header->width) * header->height > kMaxFuzzedPixels;
+}
+
+template <Decode decode>
+void run_decoder(std::span<const uint8_t> bytes) {
+  if (is_too_large(bytes)) return;
+  Image image, again;
+  for (bool exif : {true, false}) {
+    Result<void> done = decode(bytes, image, {.exif = exif});
+    if (!done) {
+      POUNCE_ASSERT(!done.error().message().empty());
+      continue;
+    }
+    POUNCE_ASSERT(image.width > 0 && image.height > 0);
+    POUNCE_ASSERT(image.rgb.size() == size_t(image.width) * size_t(image.height) * 3);
+    // Equal bytes give equal pixels, so nothing was read that no one wrote.
+    POUNCE_ASSERT(decode(bytes, again, {.exif = exif}) && again.rgb == image.rgb);
+  }
+}
+
+void run_exif(std::span<const uint8_t> bytes) {
+  int orientation = exif_orientation(bytes);
+  POUNCE_ASSERT(orientation >= 1 && orientation <= 8);
+}
+
+void run_header(std::span<const uint8_t> bytes) {
+  ImageFormat format = ImageFormat::Unknown;
+  Result<ImageHeader> header = read_image_header(bytes, &format);
+  if (!header) {
+    POUNCE_ASSERT(!header.error().message().empty());
+    return;
+  }
+  POUNCE_ASSERT(header->format != ImageFormat::Unknown);
+  POUNCE_ASSERT(!check_extents(header->width, header->height));
+}
+
+constexpr Decode kDecodeAny = decode_image;
+
+constexpr Target kTargets[] = {
+    {"exif", run_exif},
+    {"header", run_header},
+    {"image", run_decoder<kDecodeAny>},
+    {"jpeg", run_decoder<decode_jpeg>},
+    {"png", run_decoder<decode_png>},
+};
+
+}  // namespace
+
+std::span<const Target> targets() {
+  return kTargets;
+}
+
+const Target& find_target(std::string_view name) {
+  for (const Target& target : kTargets) {
+    if (target.name == name) return target;
+  }
+  std::fprintf(stderr, "no fuzz target named %.*s\n", int(name.size()), name.data());
+  std::abort();
+}
+
+}  // namespace pounce::fuzz
