@@ -16,6 +16,16 @@ Error read_error(const std::string& path, int error_number) {
   return Error(ErrorKind::Io, fmt::format("cannot read {}: {}", path, os_error_text(error_number)));
 }
 
+Result<FileStamp> stamp_of(const std::string& path, const struct stat& status) {
+  if (S_ISDIR(status.st_mode)) return tl::make_unexpected(read_error(path, EISDIR));
+  if (!S_ISREG(status.st_mode)) {
+    return tl::make_unexpected(
+        Error(ErrorKind::Io, fmt::format("cannot read {}: it is not a regular file", path)));
+  }
+  int64_t seconds = status.st_mtim.tv_sec, nanoseconds = status.st_mtim.tv_nsec;
+  return FileStamp{uint64_t(status.st_size), seconds * 1'000'000'000 + nanoseconds};
+}
+
 std::string write_hint(int error_number) {
   switch (error_number) {
     case ENOSPC:
@@ -113,18 +123,24 @@ std::string os_error_text(int error_number) {
   return strerror_r(error_number, buffer, sizeof buffer);
 }
 
-InputFile::InputFile(std::string path, int descriptor, uint64_t size)
-    : path_(std::move(path)), descriptor_(descriptor), size_(size) {}
+Result<FileStamp> stat_file(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) return tl::make_unexpected(read_error(path, errno));
+  return stamp_of(path, status);
+}
+
+InputFile::InputFile(std::string path, int descriptor)
+    : path_(std::move(path)), descriptor_(descriptor) {}
 
 InputFile::InputFile(InputFile&& other) noexcept
     : path_(std::move(other.path_)),
       descriptor_(std::exchange(other.descriptor_, -1)),
-      size_(other.size_) {}
+      stamp_(other.stamp_) {}
 
 InputFile& InputFile::operator=(InputFile&& other) noexcept {
   std::swap(path_, other.path_);
   std::swap(descriptor_, other.descriptor_);
-  std::swap(size_, other.size_);
+  std::swap(stamp_, other.stamp_);
   return *this;
 }
 
@@ -136,15 +152,12 @@ Result<InputFile> InputFile::open(const std::string& path) {
   // O_NONBLOCK: a FIFO with a picture's name must not hang the scan.
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0) return tl::make_unexpected(read_error(path, errno));
-  InputFile file(path, descriptor, 0);
+  InputFile file(path, descriptor);
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) return tl::make_unexpected(read_error(path, errno));
-  if (S_ISDIR(status.st_mode)) return tl::make_unexpected(read_error(path, EISDIR));
-  if (!S_ISREG(status.st_mode)) {
-    return tl::make_unexpected(
-        Error(ErrorKind::Io, fmt::format("cannot read {}: it is not a regular file", path)));
-  }
-  file.size_ = uint64_t(status.st_size);
+  Result<FileStamp> stamp = stamp_of(path, status);
+  if (!stamp) return tl::make_unexpected(stamp.error());
+  file.stamp_ = *stamp;
   return file;
 }
 

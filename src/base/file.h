@@ -25,6 +25,16 @@ Result<std::vector<uint8_t>> read_file(const std::string& path);
 // The same into an existing buffer, whose capacity is reused.
 Result<void> read_file(const std::string& path, std::vector<uint8_t>& content);
 
+// Tells one content of a file from another without reading it.
+struct FileStamp {
+  uint64_t size = 0;
+  int64_t mtime_ns = 0;  // time of the last change, since 1970
+  bool operator==(const FileStamp&) const = default;
+};
+
+// Of a regular file, links followed. Error kind Io.
+Result<FileStamp> stat_file(const std::string& path);
+
 // A file open for reading at chosen offsets. Move-only; closes itself.
 class InputFile {
  public:
@@ -36,15 +46,17 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
   ~InputFile();
 
-  uint64_t size() const { return size_; }
+  // Both as they were at open().
+  uint64_t size() const { return stamp_.size; }
+  const FileStamp& stamp() const { return stamp_; }
   // Fills `into` from `offset`; returns the bytes read, fewer only at the end of the file.
   Result<size_t> read_at(uint64_t offset, std::span<uint8_t> into) const;
 
  private:
-  InputFile(std::string path, int descriptor, uint64_t size);
+  InputFile(std::string path, int descriptor);
   std::string path_;
   int descriptor_ = -1;
-  uint64_t size_ = 0;
+  FileStamp stamp_;
 };
 
 // Writes `path` completely or not at all. Throws Io (with a hint for a full disk, a read-only

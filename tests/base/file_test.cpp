@@ -56,6 +56,20 @@ TEST(InputFile, ReadsAtOffsetsAndStopsAtTheEnd) {
   EXPECT_EQ(file.read_at(20, into).value(), 0U);
 }
 
+TEST(FileStamp, TellsContentsApart) {
+  TempDir dir;
+  std::string path = dir.put("a", std::string("abc"));
+  FileStamp stamp = stat_file(path).value();
+  EXPECT_EQ(stamp.size, 3U);
+  EXPECT_EQ(InputFile::open(path)->stamp(), stamp);
+  timespec times[2] = {{1000, 0}, {1000, 7}};
+  ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  EXPECT_EQ(stat_file(path)->mtime_ns, 1'000'000'000'007);
+  EXPECT_NE(stat_file(path).value(), stamp);
+  EXPECT_THAT(stat_file(dir / "none").error().message(), HasSubstr("no such file"));
+  EXPECT_THAT(stat_file(dir.path()).error().message(), HasSubstr("it is a folder"));
+}
+
 TEST(AtomicFile, AppearsOnlyWhenCommitted) {
   TempDir dir;
   std::string path = dir.put("model", std::string("old"));
