@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 #include <unistd.h>
@@ -160,6 +161,44 @@ int64_t total_memory_bytes() {
     limit(number_in(folder + "/memory.limit_in_bytes"));
   }
   return bytes;
+}
+
+int64_t available_memory_bytes() {
+  int64_t bytes = total_memory_bytes();
+  std::ifstream file("/proc/meminfo");
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    int64_t kilobytes = 0;
+    if (fields >> name >> kilobytes && name == "MemAvailable:") {
+      bytes = std::min(bytes, kilobytes * 1024);
+    }
+  }
+  // `reclaimable`: the line of memory.stat with the file pages that the kernel would drop first.
+  auto limit = [&](const std::string& folder, const char* most, const char* used,
+                   const std::string& reclaimable) {
+    auto limit_bytes = number_in(folder + most), used_bytes = number_in(folder + used);
+    if (!limit_bytes || !used_bytes || *limit_bytes <= 0) return;
+    std::ifstream stat(folder + "/memory.stat");
+    int64_t cached = 0, value = 0;
+    for (std::string name; stat >> name >> value;) {
+      if (name == reclaimable) cached = value;
+    }
+    bytes = std::min(bytes, std::max<int64_t>(0, *limit_bytes - *used_bytes + cached));
+  };
+  for (const std::string& folder : cgroup_folders("/sys/fs/cgroup", "")) {
+    limit(folder, "/memory.max", "/memory.current", "inactive_file");
+  }
+  for (const std::string& folder : cgroup_folders("/sys/fs/cgroup/memory", "memory")) {
+    limit(folder, "/memory.limit_in_bytes", "/memory.usage_in_bytes", "total_inactive_file");
+  }
+  return bytes;
+}
+
+int64_t free_disk_bytes(const std::string& path) {
+  struct statvfs status {};
+  if (::statvfs(path.c_str(), &status) != 0) return 0;
+  return int64_t(status.f_bavail) * int64_t(status.f_frsize);
 }
 
 bool is_terminal(int descriptor) {

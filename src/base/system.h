@@ -20,6 +20,11 @@ int64_t resident_bytes();
 int64_t peak_resident_bytes();
 // Of the machine, or of the cgroup when that is less.
 int64_t total_memory_bytes();
+// What programs can still take without others being pushed out; caches of files count as free.
+// The cgroup's room when that is less.
+int64_t available_memory_bytes();
+// That this user may still write to the file system of `path`, which exists.
+int64_t free_disk_bytes(const std::string& path);
 
 constexpr int kStdout = 1;
 constexpr int kStderr = 2;
