@@ -29,6 +29,8 @@ struct TrainOption {
   std::function<void(TrainConfig&, const std::string&)> set;
   // TOML value of the option, or empty while it is unset.
   std::function<std::string(const TrainConfig&)> get;
+  // Throws Config for a value out of range that came without `set`. Empty: nothing to check.
+  std::function<void(const TrainConfig&)> check;
 };
 
 POUNCE_API std::span<const TrainOption> train_options();

@@ -162,6 +162,10 @@ bool make_new_directory(const std::string& path) {
   fail_create(path, errno);
 }
 
+bool remove_empty_directory(const std::string& path) noexcept {
+  return ::rmdir(path.c_str()) == 0;
+}
+
 void remove_file(const std::string& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
   fail(ErrorKind::Io, "cannot remove {}: {}", path, os_error_text(errno));

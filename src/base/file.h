@@ -149,6 +149,8 @@ void make_directories(const std::string& path);
 void check_directories(const std::string& path);
 // One folder whose parent exists; false when something of that name exists already. Throws Io.
 bool make_new_directory(const std::string& path);
+// Whether it was empty and is gone now.
+bool remove_empty_directory(const std::string& path) noexcept;
 // Fine when nothing is there. Throws Io.
 void remove_file(const std::string& path);
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "data/order.h"
 #include "nn/network.h"
+#include "pounce/options.h"
 
 namespace pounce {
 namespace {
@@ -46,12 +47,6 @@ int default_epochs(int64_t updates_each, bool has_init) {
   int64_t needed = (updates + updates_each - 1) / std::max<int64_t>(1, updates_each);
   return has_init ? int(std::clamp<int64_t>(needed, kDefaultInitEpochs, kMaxDefaultInitEpochs))
                   : int(std::clamp<int64_t>(needed, kDefaultEpochs, kMaxDefaultEpochs));
-}
-
-void check_range(const char* name, double value, double low, double high) {
-  if (!(value >= low && value <= high)) {
-    fail(ErrorKind::Config, "{} is {}, expected {} to {}", name, value, low, high);
-  }
 }
 
 }  // namespace
@@ -99,28 +94,9 @@ void check_config(const TrainConfig& config) {
            fmt::join(known, ", "));
     }
   }
-  check_range("image-size", config.image_size.value_or(kDefaultImageSize), 8, 4096);
-  check_range("epochs", config.epochs.value_or(1), 1, 100000);
-  check_range("batch-size", config.batch_size.value_or(1), 1, 65536);
-  check_range("lr", config.learning_rate.value_or(0), 0, 1000);
-  check_range("weight-decay", config.weight_decay.value_or(0), 0, 1000);
-  check_range("momentum", config.momentum, 0, 0.9999);
-  check_range("step-epochs", config.step_epochs, 1e-6, 100000);
-  check_range("step-gamma", config.step_gamma, 1e-12, 1);
-  check_range("ema", config.ema_decay, 0, 0.9999999);
-  check_range("clip-grad", config.clip_grad, 0, 1e6);
-  check_range("patience", config.patience, 0, 100000);
-  check_range("warmup-epochs", config.warmup_epochs, 0, 100000);
-  double crop_min = config.crop_scale_min.value_or(0.01);
-  check_range("crop-scale's minimum", crop_min, 0.01, 1);
-  check_range("crop-scale's maximum", config.crop_scale_max.value_or(1), crop_min, 1);
-  check_range("hflip", config.hflip.value_or(0), 0, 1);
-  check_range("vflip", config.vflip.value_or(0), 0, 1);
-  check_range("label-smoothing", config.label_smoothing, 0, 0.99);
-  check_range("resize-ratio", config.resize_ratio, 0.1, 1);
-  check_range("val-fraction", config.val_fraction, 0, 0.9);
-  check_range("workers", config.workers, 0, 1024);
-  check_range("threads", config.threads, 0, 1024);
+  for (const TrainOption& option : train_options()) {
+    if (option.check) option.check(config);
+  }
 }
 
 Augmentation make_augmentation(const TrainConfig& config) {

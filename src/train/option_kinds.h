@@ -92,7 +92,18 @@ inline TrainOption make_option(const OptionText& text) {
           .choices = {},
           .is_preset = false,
           .set = {},
-          .get = {}};
+          .get = {},
+          .check = {}};
+}
+
+// Throws what `set` says of a value that a program wrote into the configuration by itself.
+template <typename T>
+void check_again(const TrainConfig& config, const T& value,
+                 const std::function<void(TrainConfig&, const std::string&)>& set) {
+  std::string text = value_text(value);
+  if (text.empty()) return;  // unset
+  TrainConfig scratch = config;
+  set(scratch, text);
 }
 
 template <typename T>
@@ -108,6 +119,9 @@ TrainOption whole_number(const OptionText& text, T TrainConfig::*member, int64_t
     config.*member = int(*value);
   };
   option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
+  option.check = [member, set = option.set](const TrainConfig& config) {
+    check_again(config, config.*member, set);
+  };
   return option;
 }
 
@@ -139,6 +153,9 @@ TrainOption number(const OptionText& text, T TrainConfig::*member, Range range) 
     config.*member = parse_in_range(name, given, given, range);
   };
   option.get = [member](const TrainConfig& config) { return value_text(config.*member); };
+  option.check = [member, set = option.set](const TrainConfig& config) {
+    check_again(config, config.*member, set);
+  };
   return option;
 }
 
@@ -195,6 +212,9 @@ inline TrainOption thread_count(const OptionText& text, int TrainConfig::*member
   };
   option.get = [member](const TrainConfig& config) {
     return config.*member == 0 ? "\"auto\"" : value_text(config.*member);
+  };
+  option.check = [member, set = option.set](const TrainConfig& config) {
+    if (config.*member != 0) check_again(config, config.*member, set);
   };
   return option;
 }

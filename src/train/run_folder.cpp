@@ -100,8 +100,18 @@ Json program_record(const Session& session, const std::string& name) {
 }  // namespace
 
 RunFolder::RunFolder(const TrainConfig& config)
-    : path_(config.out.empty() ? make_numbered_folder(config.data)
+    : was_there_(!config.out.empty() && is_directory(config.out)),
+      path_(config.out.empty() ? make_numbered_folder(config.data)
                                : make_given_folder(config.out, config.data)) {
+  try {
+    open_logs();
+  } catch (...) {
+    discard();
+    throw;
+  }
+}
+
+void RunFolder::open_logs() {
   metrics_ = std::make_unique<AppendFile>(join_path(path_, "metrics.csv"));
   metrics_->write_line(
       "epoch,update,train_loss,train_accuracy,val_loss,val_accuracy,learning_rate,seconds,images,"
@@ -115,6 +125,20 @@ void RunFolder::check(const TrainConfig& config) {
   } else {
     check_given_folder(config.out, config.data);
   }
+}
+
+void RunFolder::discard() noexcept {
+  metrics_.reset();
+  log_.reset();
+  for (const char* name :
+       {"config.toml", "plan.json", "log.jsonl", "metrics.csv", "split.tsv", "skipped.tsv"}) {
+    try {
+      remove_file(join_path(path_, name));
+    } catch (...) {
+      return;  // what failed the start fails this, too
+    }
+  }
+  if (!was_there_) remove_empty_directory(path_);
 }
 
 void RunFolder::write_config(const TrainConfig& config) {

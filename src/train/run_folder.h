@@ -28,6 +28,10 @@ class RunFolder {
   std::string best_model() const { return join_path(path_, "best.safetensors"); }
   std::string last_model() const { return join_path(path_, "last.safetensors"); }
 
+  // Takes a start that failed back, so that the name is free for the next one: every file of the
+  // run, and the folder unless it was there before.
+  void discard() noexcept;
+
   void write_config(const TrainConfig& config);
   // Which image belongs to which split: path, split, class.
   void write_split(const ImageFolder& dataset);
@@ -42,6 +46,9 @@ class RunFolder {
   void append_error(const Error& error);
 
  private:
+  void open_logs();
+
+  bool was_there_ = false;  // empty, before the run
   std::string path_;
   std::unique_ptr<AppendFile> metrics_;
   std::unique_ptr<AppendFile> log_;

@@ -159,11 +159,17 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
 
 // Last of the preparations, so that nothing is left behind by a run that could not begin.
 void TrainingRun::Impl::open_folder() {
-  folder_ = std::make_unique<RunFolder>(config_);
-  folder_->write_config(config_);
-  folder_->write_split(dataset_);
-  folder_->write_skipped(skipped_);
-  folder_->write_plan_record(session(), runner_->device().backend->target().libraries);
+  auto folder = std::make_unique<RunFolder>(config_);
+  try {
+    folder->write_config(config_);
+    folder->write_split(dataset_);
+    folder->write_skipped(skipped_);
+    folder->write_plan_record(session(), runner_->device().backend->target().libraries);
+  } catch (...) {
+    folder->discard();
+    throw;
+  }
+  folder_ = std::move(folder);
 }
 
 void TrainingRun::Impl::make_runner() {

@@ -541,6 +541,26 @@ TEST_F(SmallDigits, ADryRunSaysAllAndWritesNothing) {
   EXPECT_EQ(run({"train", "digits", "--dry-run", "-q"}).err, "");
 }
 
+// As on a disk that fills up: no file can grow beyond a kibibyte, which plan.json does.
+TEST_F(SmallDigits, AStartThatFailsLeavesTheNameFree) {
+  auto train_limited = [&](const std::string& out) {
+    std::string command = fmt::format(
+        "cd '{}' && trap '' XFSZ && ulimit -f 1 && exec '{}' train digits --model cnn --epochs 1 "
+        "--out {} >/dev/null 2>&1",
+        work_.root(), POUNCE_BINARY, out);
+    return WEXITSTATUS(std::system(fmt::format("bash -c \"{}\"", command).c_str()));
+  };
+  fs::create_directories(work_.path("empty"));
+  for (const char* out : {"new", "empty"}) {
+    EXPECT_EQ(train_limited(out), 1) << out;
+    EXPECT_EQ(run({"train", "digits", "--model", "cnn", "--epochs", "1", "--out", out}).exit_code,
+              0)
+        << out;
+  }
+  EXPECT_EQ(train_limited("gone"), 1);
+  EXPECT_FALSE(fs::exists(work_.path("gone")));
+}
+
 // Before the scan: a run of minutes must not end where it should have begun.
 TEST_F(SmallDigits, ATakenRunFolderIsRefusedFirst) {
   fs::create_directories(work_.path("taken/x"));

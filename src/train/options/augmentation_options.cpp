@@ -26,6 +26,12 @@ TrainOption crop_scale(const OptionText& text) {
     return fmt::format("[{}, {}]", value_text(*config.crop_scale_min),
                        value_text(config.crop_scale_max.value_or(1)));
   };
+  option.check = [set = option.set](const TrainConfig& config) {
+    if (!config.crop_scale_min && !config.crop_scale_max) return;
+    TrainConfig scratch = config;
+    double most = config.crop_scale_max.value_or(1);
+    set(scratch, fmt::format("{},{}", config.crop_scale_min.value_or(most), most));
+  };
   return option;
 }
 
