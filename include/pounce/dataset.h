@@ -55,7 +55,7 @@ class POUNCE_API ImageList {
   // index: 0 to size() - 1; else InvalidArgument.
   int label(int64_t index) const;
   // Relative to the folder; a source's name.
-  const std::string& path(int64_t index) const;
+  std::string path(int64_t index) const;
   // images / (classes * images of the class), by label: rare classes weigh more, the mean over the
   // images is 1.
   std::vector<double> balanced_class_weights() const;

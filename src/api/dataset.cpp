@@ -44,7 +44,7 @@ std::shared_ptr<ImageListState> read_source(std::shared_ptr<const ImageSource> s
            "images {} and {} of a source are both called \"{}\", expected unique names",
            known->second, i, sample.path);
     }
-    list->samples.push_back(std::move(sample));
+    list->samples.push_back(sample);
   }
   list->source = std::move(source);
   return list;
@@ -70,16 +70,17 @@ bool is_about_image(const Error& error) {
          error.kind() == ErrorKind::Unsupported;
 }
 
-const Sample& sample_at(const ImageListState& list, int64_t index) {
+// `index` as a place in the list.
+size_t checked_index(const ImageListState& list, int64_t index) {
   if (index < 0 || size_t(index) >= list.samples.size()) {
     fail(ErrorKind::InvalidArgument, "image {} of {} was asked for", index, list.samples.size());
   }
-  return list.samples[size_t(index)];
+  return size_t(index);
 }
 
-ImageList part_of(ImageFolder& folder, std::vector<Sample>& samples) {
+ImageList part_of(const ImageFolder& folder, const SampleList& samples) {
   return Access::fill<ImageList>(std::make_shared<const ImageListState>(
-      ImageListState{folder.root, folder.classes, std::move(samples), nullptr}));
+      ImageListState{folder.root, folder.classes, samples, nullptr}));
 }
 
 }  // namespace
@@ -115,17 +116,19 @@ const std::vector<std::string>& ImageList::classes() const {
 }
 
 int ImageList::label(int64_t index) const {
-  return sample_at(*Access::state(*this, "ImageList"), index).label;
+  const auto& state = Access::state(*this, "ImageList");
+  return state->samples.label(checked_index(*state, index));
 }
 
-const std::string& ImageList::path(int64_t index) const {
-  return sample_at(*Access::state(*this, "ImageList"), index).path;
+std::string ImageList::path(int64_t index) const {
+  const auto& state = Access::state(*this, "ImageList");
+  return state->samples.path(checked_index(*state, index));
 }
 
 std::vector<double> ImageList::balanced_class_weights() const {
   const auto& state = Access::state(*this, "ImageList");
   std::vector<int64_t> images(state->classes.size());
-  for (const Sample& sample : state->samples) ++images[size_t(sample.label)];
+  for (size_t i = 0; i < state->samples.size(); ++i) ++images[size_t(state->samples.label(i))];
   std::vector<double> weights(images.size(), 1);
   for (size_t i = 0; i < images.size(); ++i) {
     if (images[i] == 0) continue;

@@ -15,7 +15,7 @@ namespace pounce {
 struct ImageListState {
   std::string root;  // of files
   std::vector<std::string> classes;
-  std::vector<Sample> samples;
+  SampleList samples;
   std::shared_ptr<const ImageSource> source;  // null: files below root
 };
 

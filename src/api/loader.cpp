@@ -69,12 +69,12 @@ std::shared_ptr<const Batch> LoaderState::next(uint64_t of_stamp) {
   }
   std::optional<ImageBatch> found = loader.next();
   if (!found) return nullptr;
-  const std::vector<Sample>& samples = loader.samples();
+  const SampleList& samples = loader.samples();
   auto batch = std::make_shared<Batch>();
   int64_t size = options.image_size;
   batch->images = Tensor({found->size(), size, size, 3}, std::move(found->images));
   batch->labels = std::move(found->labels);
-  for (uint32_t index : found->indices) batch->paths.push_back(samples[index].path);
+  for (uint32_t index : found->indices) batch->paths.push_back(samples.path(index));
   for (const SkippedFile& file : found->holes) batch->skipped.push_back(to_info(file));
   return batch;
 }

@@ -74,7 +74,9 @@ void refuse_only_unsupported(const FolderForm& form, const HeaderScan& scan) {
 // What the names of the only class's files suggest: " (the file names suggest ...)", or "".
 std::string suggested_classes(const ImageFolder& dataset) {
   std::map<std::string, int64_t> counts;
-  for (const Sample& sample : dataset.train) ++counts[class_suggested_by(sample.path)];
+  for (size_t i = 0; i < dataset.train.size(); ++i) {
+    ++counts[class_suggested_by(dataset.train.path(i))];
+  }
   std::vector<std::string> words;
   for (const auto& [name, count] : counts) {
     if (!name.empty() && count >= 2) words.push_back(fmt::format("{} {}", name, count));
@@ -123,7 +125,9 @@ void refuse_bad_classes(const std::vector<std::string>& names,
   };
   std::vector<Tally> tallies(names.size());
   for (const HeaderScan* scan : scans) {
-    for (const Sample& sample : scan->samples) ++tallies[size_t(sample.label)].usable;
+    for (size_t i = 0; i < scan->samples.size(); ++i) {
+      ++tallies[size_t(scan->samples.label(i))].usable;
+    }
     for (size_t i = 0; i < scan->skipped.size(); ++i) {
       tallies[size_t(scan->skipped_labels[i])].bad.push_back(&scan->skipped[i]);
     }
@@ -256,7 +260,7 @@ class DatasetScanner {
   // A class whose every training image is unusable is none; the other labels close up.
   void drop_classes_without_images(const std::vector<std::string>& names) {
     std::vector<int64_t> counts(names.size(), 0);
-    for (const Sample& sample : dataset_.train) ++counts[size_t(sample.label)];
+    for (size_t i = 0; i < dataset_.train.size(); ++i) ++counts[size_t(dataset_.train.label(i))];
     std::vector<int32_t> new_label(names.size(), -1);
     for (size_t i = 0; i < names.size(); ++i) {
       if (counts[i] == 0) {
@@ -268,33 +272,38 @@ class DatasetScanner {
     }
     std::sort(dataset_.empty_classes.begin(), dataset_.empty_classes.end());
     for (auto* list : {&dataset_.train, &dataset_.val, &dataset_.test}) {
-      for (Sample& sample : *list) {
-        if (new_label[size_t(sample.label)] < 0) {
+      for (size_t i = 0; i < list->size(); ++i) {
+        size_t label = size_t(list->label(i));
+        if (new_label[label] < 0) {
           fail_with_hint(ErrorKind::Config, "repair the training images or remove the class",
                          "no training image of class {} is usable, but {} is to be evaluated",
-                         names[size_t(sample.label)], sample.path);
+                         names[label], list->path(i));
         }
-        sample.label = new_label[size_t(sample.label)];
+        list->set_label(i, new_label[label]);
       }
     }
   }
 
   void apply_rule() {
     std::vector<bool> is_val = held_back(dataset_.train, form_.train, options_.val_fraction);
-    std::vector<Sample> train;
-    for (size_t i = 0; i < is_val.size(); ++i) {
-      (is_val[i] ? dataset_.val : train).push_back(std::move(dataset_.train[i]));
-    }
-    dataset_.train = std::move(train);
+    std::vector<uint32_t> train, val;
+    for (size_t i = 0; i < is_val.size(); ++i) (is_val[i] ? val : train).push_back(uint32_t(i));
+    dataset_.val = dataset_.train.part(val);
+    dataset_.train = dataset_.train.part(train);
     dataset_.split_by_rule = options_.val_fraction > 0;
     dataset_.val_fraction = options_.val_fraction;
   }
 
   void count_usable() {
     dataset_.class_counts.resize(dataset_.classes.size());
-    for (const Sample& s : dataset_.train) ++dataset_.class_counts[size_t(s.label)].train;
-    for (const Sample& s : dataset_.val) ++dataset_.class_counts[size_t(s.label)].val;
-    for (const Sample& s : dataset_.test) ++dataset_.class_counts[size_t(s.label)].test;
+    auto count = [&](const SampleList& list, int64_t ClassCounts::*part) {
+      for (size_t i = 0; i < list.size(); ++i) {
+        ++(dataset_.class_counts[size_t(list.label(i))].*part);
+      }
+    };
+    count(dataset_.train, &ClassCounts::train);
+    count(dataset_.val, &ClassCounts::val);
+    count(dataset_.test, &ClassCounts::test);
   }
 
   void collect_skipped(const ScannedSplit& split, const std::vector<std::string>& names) {

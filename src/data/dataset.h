@@ -10,14 +10,9 @@
 #include <string>
 #include <vector>
 
-namespace pounce {
+#include "data/sample_list.h"
 
-struct Sample {
-  std::string path;               // relative to the root, '/' between parts, UTF-8
-  int32_t label = 0;              // index into the classes
-  uint64_t id = 0;                // xxh3 of path: identity for order and augmentation
-  int32_t width = 0, height = 0;  // as stored, before the EXIF orientation
-};
+namespace pounce {
 
 enum class SkipKind { Damaged, Unreadable, Unsupported };
 // "damaged", "unreadable", "unsupported": the words of skipped.tsv.
@@ -43,9 +38,9 @@ struct ClassCounts {
 struct ImageFolder {
   std::string root;  // where the splits or classes lie: below a wrapper folder, if there was one
   Layout layout = Layout::ClassFolders;
-  std::vector<std::string> classes;      // in NFC, in code-point order as torchvision's ImageFolder
-  std::vector<Sample> train, val, test;  // in path order
-  std::vector<SkippedFile> skipped;      // in path order
+  std::vector<std::string> classes;  // in NFC, in code-point order as torchvision's ImageFolder
+  SampleList train, val, test;       // in path order
+  std::vector<SkippedFile> skipped;  // in path order
   std::vector<std::string> empty_classes;
   std::vector<ClassCounts> class_counts;               // one a class
   std::map<std::string, int64_t> ignored;              // reason to count
@@ -100,7 +95,7 @@ struct EvalScanOptions {
 
 struct EvalSet {
   std::string root;
-  std::vector<Sample> samples;  // labels index the model's classes; path order
+  SampleList samples;  // labels index the model's classes; path order
   std::vector<SkippedFile> skipped;
   std::vector<std::string> absent_classes;  // of the model, without an image here
   std::map<std::string, int64_t> ignored;

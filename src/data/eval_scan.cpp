@@ -96,16 +96,18 @@ void read_part(const FolderForm& form, const Part& part, const EvalScanOptions& 
                    {form.root, options.on_bad == OnBad::Stop, options.threads, options.stop});
   std::vector<bool> is_val =
       held_back(scan.samples, part.folder, options.split_fraction.value_or(0));
+  std::vector<uint32_t> wanted;
   for (size_t i = 0; i < scan.samples.size(); ++i) {
-    auto recorded = options.recorded_sides.find(scan.samples[i].path);
+    auto recorded = options.recorded_sides.find(scan.samples.path(i));
     bool is_recorded = recorded != options.recorded_sides.end();
     bool is_held_back = is_recorded ? recorded->second == Split::Val : is_val[i];
     bool is_wanted =
         part.which == Part::Which::All || is_held_back == (part.which == Part::Which::HeldBack);
     if (!is_wanted) continue;
-    set.samples.push_back(std::move(scan.samples[i]));
+    wanted.push_back(uint32_t(i));
     set.unrecorded += is_recorded ? 0 : 1;
   }
+  set.samples.append(scan.samples.part(wanted));
   set.skipped.insert(set.skipped.end(), scan.skipped.begin(), scan.skipped.end());
   set.skipped.insert(set.skipped.end(), tree.unlisted.begin(), tree.unlisted.end());
   set.held_back_only = part.which == Part::Which::HeldBack;
@@ -131,7 +133,7 @@ std::string held_back_note(const EvalSet& set, bool has_record) {
 std::vector<std::string> absent_classes(const EvalSet& set,
                                         const std::vector<std::string>& classes) {
   std::set<int32_t> present;
-  for (const Sample& sample : set.samples) present.insert(sample.label);
+  for (size_t i = 0; i < set.samples.size(); ++i) present.insert(set.samples.label(i));
   std::vector<std::string> absent;
   for (size_t i = 0; i < classes.size(); ++i) {
     if (!present.contains(int32_t(i))) absent.push_back(classes[i]);
@@ -149,7 +151,11 @@ EvalSet scan_for_eval(const EvalScanOptions& options) {
   set.notes = form.notes;
   set.ignored = form.ignored;
   bool has_rule = options.split_fraction.value_or(0) > 0;
-  for (const Part& part : choose_parts(form, options.split, has_rule)) {
+  std::vector<Part> parts = choose_parts(form, options.split, has_rule);
+  // One part after the other in the order of the paths: the list needs no sorting.
+  std::sort(parts.begin(), parts.end(),
+            [](const Part& a, const Part& b) { return a.folder < b.folder; });
+  for (const Part& part : parts) {
     read_part(form, part, options, set);
   }
   std::vector<std::string> strays = stray_image_notes(set.ignored);
@@ -164,9 +170,8 @@ EvalSet scan_for_eval(const EvalScanOptions& options) {
                    "{} holds no usable images to evaluate ({} skipped)", form.root,
                    set.skipped.size());
   }
-  auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
-  std::sort(set.samples.begin(), set.samples.end(), by_path);
-  std::sort(set.skipped.begin(), set.skipped.end(), by_path);
+  std::sort(set.skipped.begin(), set.skipped.end(),
+            [](const SkippedFile& a, const SkippedFile& b) { return a.path < b.path; });
   set.absent_classes = absent_classes(set, options.classes);
   if (set.held_back_only) {
     set.notes.push_back(held_back_note(set, !options.recorded_sides.empty()));

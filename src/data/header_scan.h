@@ -26,7 +26,7 @@ struct HeaderScanOptions {
 };
 
 struct HeaderScan {
-  std::vector<Sample> samples;                         // in path order
+  SampleList samples;                                  // in path order
   std::vector<SkippedFile> skipped;                    // in path order
   std::vector<int32_t> skipped_labels;                 // the class folder of each
   std::map<std::string, int64_t> unsupported_formats;  // "WebP" to count

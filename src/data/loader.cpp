@@ -83,7 +83,7 @@ void check_options(const BatchLoaderOptions& options) {
 }
 
 // Takes the holes out: later images move up, so the order stays.
-void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t bytes) {
+void close_holes(PendingBatch& pending, const SampleList& samples, size_t bytes) {
   ImageBatch& batch = pending.batch;
   size_t kept = 0;
   for (size_t slot = 0; slot < size_t(batch.planned_size); ++slot) {
@@ -98,7 +98,7 @@ void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t 
       std::copy_n(&batch.images[slot * bytes], bytes, &batch.images[kept * bytes]);
     }
     batch.indices[kept] = index;
-    batch.labels.push_back(samples[index].label);
+    batch.labels.push_back(samples.label(index));
     ++kept;
   }
   batch.indices.resize(kept);
@@ -110,7 +110,7 @@ void close_holes(PendingBatch& pending, std::span<const Sample> samples, size_t 
 // One mutex guards everything below `mutex`; decoding happens outside it. Threads come last, so
 // that they are joined before anything they use is destroyed.
 struct BatchLoader::State {
-  State(BatchLoaderOptions given, std::vector<Sample> list)
+  State(BatchLoaderOptions given, SampleList list)
       : options(std::move(given)), samples(std::move(list)) {
     check_options(options);
     int count = options.workers > 0 ? options.workers : usable_cores();
@@ -132,7 +132,7 @@ struct BatchLoader::State {
   void wait_for_front(std::unique_lock<std::mutex>& lock);
 
   const BatchLoaderOptions options;
-  const std::vector<Sample> samples;
+  const SampleList samples;
 
   mutable std::mutex mutex;
   std::condition_variable_any work_ready, batch_ready;
@@ -157,7 +157,7 @@ std::vector<Place> BatchLoader::State::order_of(uint32_t number) const {
   std::vector<uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0U);
   if (options.shuffle && !is_balanced) order = epoch_order(samples, options.seed, number);
-  std::erase_if(order, [&](uint32_t i) { return excluded.contains(samples[i].id); });
+  std::erase_if(order, [&](uint32_t i) { return excluded.contains(samples.id(i)); });
   if (is_balanced) order = balanced_order(samples, order, options.seed, number);
   std::vector<uint32_t> seen(samples.size(), 0);
   std::vector<Place> places;
@@ -230,7 +230,7 @@ Task BatchLoader::State::take_task() {
 }
 
 std::optional<SkippedFile> BatchLoader::State::prepare(const Task& task, Workbench& bench) const {
-  const Sample& sample = samples[task.place.sample];
+  const Sample sample = samples[task.place.sample];
   AugmentKey key{options.seed, task.epoch, sample.id, task.place.occurrence};
   size_t offset = size_t(task.slot) * image_bytes(options.preprocessing);
   uint8_t* out = task.pending->batch.images.data() + offset;
@@ -294,7 +294,7 @@ std::optional<ImageBatch> BatchLoader::State::next() {
   ++delivered;
   for (size_t slot = 0; slot < pending->hole_at.size(); ++slot) {
     if (!pending->hole_at[slot]) continue;
-    bool is_new = excluded.insert(samples[pending->batch.indices[slot]].id).second;
+    bool is_new = excluded.insert(samples.id(pending->batch.indices[slot])).second;
     pending->is_known_hole[slot] = !is_new;
   }
   lock.unlock();
@@ -303,7 +303,7 @@ std::optional<ImageBatch> BatchLoader::State::next() {
   return std::move(pending->batch);
 }
 
-BatchLoader::BatchLoader(BatchLoaderOptions options, std::vector<Sample> samples)
+BatchLoader::BatchLoader(BatchLoaderOptions options, SampleList samples)
     : state_(std::make_unique<State>(std::move(options), std::move(samples))) {}
 
 BatchLoader::~BatchLoader() = default;
@@ -333,7 +333,7 @@ double BatchLoader::wait_seconds() const {
   return state_->waited;
 }
 
-const std::vector<Sample>& BatchLoader::samples() const {
+const SampleList& BatchLoader::samples() const {
   return state_->samples;
 }
 

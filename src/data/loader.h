@@ -56,7 +56,7 @@ struct BatchLoaderOptions {
 class BatchLoader {
  public:
   // Starts the workers. Throws InvalidArgument for options out of range.
-  BatchLoader(BatchLoaderOptions options, std::vector<Sample> samples);
+  BatchLoader(BatchLoaderOptions options, SampleList samples);
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
   // Abandons what is in flight and joins.
@@ -74,7 +74,7 @@ class BatchLoader {
 
   // Time next() waited for workers in this epoch.
   double wait_seconds() const;
-  const std::vector<Sample>& samples() const;
+  const SampleList& samples() const;
 
   // Ids left out from the next start_epoch on: holes met so far and those given to exclude().
   std::vector<uint64_t> excluded() const;

@@ -10,10 +10,26 @@
 namespace pounce {
 namespace {
 
+// Sorts indices by key_of(index), equal keys by path, whatever their order was.
+template <typename KeyOf>
+void sort_by_key(const SampleList& samples, std::vector<uint32_t>& indices, const KeyOf& key_of) {
+  struct Keyed {
+    uint64_t key;
+    uint32_t index;
+  };
+  std::vector<Keyed> keyed;
+  keyed.reserve(indices.size());
+  for (uint32_t i : indices) keyed.push_back({key_of(i), i});
+  std::sort(keyed.begin(), keyed.end(), [&](const Keyed& a, const Keyed& b) {
+    return a.key != b.key ? a.key < b.key : samples.is_path_less(a.index, b.index);
+  });
+  for (size_t i = 0; i < keyed.size(); ++i) indices[i] = keyed[i].index;
+}
+
 // Endless: one permutation of a class's images after the other.
 class ClassCycle {
  public:
-  ClassCycle(std::span<const Sample> samples, std::vector<uint32_t> members, uint64_t seed)
+  ClassCycle(const SampleList& samples, std::vector<uint32_t> members, uint64_t seed)
       : samples_(samples), members_(std::move(members)), seed_(seed) {}
 
   uint32_t at(int64_t position) {
@@ -27,17 +43,13 @@ class ClassCycle {
     constexpr int64_t kCycles = int64_t(1)
                                 << 24;  // what a RandomStream counts; then from the start
     cycle_ = cycle;
-    std::map<uint32_t, uint64_t> keys;
-    for (uint32_t i : members_) {
-      RandomStream random(seed_, RandomPurpose::Balance, uint32_t(cycle % kCycles), samples_[i].id);
-      keys[i] = random.next_u64();
-    }
-    std::sort(members_.begin(), members_.end(), [&](uint32_t a, uint32_t b) {
-      return keys[a] != keys[b] ? keys[a] < keys[b] : samples_[a].path < samples_[b].path;
+    sort_by_key(samples_, members_, [&](uint32_t i) {
+      RandomStream random(seed_, RandomPurpose::Balance, uint32_t(cycle % kCycles), samples_.id(i));
+      return random.next_u64();
     });
   }
 
-  std::span<const Sample> samples_;
+  const SampleList& samples_;
   std::vector<uint32_t> members_;
   uint64_t seed_;
   int64_t cycle_ = -1;
@@ -45,11 +57,10 @@ class ClassCycle {
 
 }  // namespace
 
-std::vector<uint32_t> balanced_order(std::span<const Sample> samples,
-                                     std::span<const uint32_t> usable, uint64_t seed,
-                                     uint32_t epoch) {
+std::vector<uint32_t> balanced_order(const SampleList& samples, std::span<const uint32_t> usable,
+                                     uint64_t seed, uint32_t epoch) {
   std::map<int32_t, std::vector<uint32_t>> members;
-  for (uint32_t i : usable) members[samples[i].label].push_back(i);
+  for (uint32_t i : usable) members[samples.label(i)].push_back(i);
   std::vector<ClassCycle> cycles;
   for (auto& [label, indices] : members) cycles.emplace_back(samples, std::move(indices), seed);
   // Places are counted through all epochs and dealt to the classes in turn.
@@ -70,15 +81,11 @@ std::vector<uint32_t> balanced_order(std::span<const Sample> samples,
   return order;
 }
 
-std::vector<uint32_t> epoch_order(std::span<const Sample> samples, uint64_t seed, uint32_t epoch) {
-  std::vector<uint64_t> keys(samples.size());
-  for (size_t i = 0; i < samples.size(); ++i) {
-    keys[i] = RandomStream(seed, RandomPurpose::Order, epoch, samples[i].id).next_u64();
-  }
+std::vector<uint32_t> epoch_order(const SampleList& samples, uint64_t seed, uint32_t epoch) {
   std::vector<uint32_t> order(samples.size());
   std::iota(order.begin(), order.end(), 0U);
-  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return keys[a] != keys[b] ? keys[a] < keys[b] : samples[a].path < samples[b].path;
+  sort_by_key(samples, order, [&](uint32_t i) {
+    return RandomStream(seed, RandomPurpose::Order, epoch, samples.id(i)).next_u64();
   });
   return order;
 }

@@ -8,8 +8,7 @@
 
 namespace pounce {
 
-std::vector<bool> held_back(const std::vector<Sample>& samples, const std::string& prefix,
-                            double fraction) {
+std::vector<bool> held_back(const SampleList& samples, const std::string& prefix, double fraction) {
   std::vector<bool> is_val(samples.size(), false);
   if (fraction <= 0) return is_val;
   struct Class {
@@ -19,11 +18,12 @@ std::vector<bool> held_back(const std::vector<Sample>& samples, const std::strin
   std::map<int32_t, Class> classes;
   std::vector<uint64_t> hashes(samples.size());
   for (size_t i = 0; i < samples.size(); ++i) {
-    std::string_view key = samples[i].path;
+    std::string path = samples.path(i);
+    std::string_view key = path;
     if (!prefix.empty()) key.remove_prefix(prefix.size() + 1);
     hashes[i] = xxh3_64(key);
     is_val[i] = double(hashes[i]) * 0x1p-64 < fraction;
-    Class& found = classes[samples[i].label];
+    Class& found = classes[samples.label(i)];
     if (found.count == 0) found.lowest = found.highest = i;
     if (hashes[i] < hashes[found.lowest]) found.lowest = i;
     if (hashes[i] > hashes[found.highest]) found.highest = i;

@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "data/dataset.h"
+#include "data/sample_list.h"
 
 namespace pounce {
 
 // One flag a sample: true for validation. `prefix`: the split folder ("train", or ""), which is not
 // part of the hashed path. A class of two or more with no image on one side gets the image with the
 // most extreme hash moved there; a class of one stays in training. 0 <= fraction < 1; 0: no flags.
-std::vector<bool> held_back(const std::vector<Sample>& samples, const std::string& prefix,
-                            double fraction);
+std::vector<bool> held_back(const SampleList& samples, const std::string& prefix, double fraction);
 
 }  // namespace pounce

@@ -6,7 +6,7 @@ std::vector<float> make_class_weights(ClassWeights kind, const ImageFolder& data
   std::vector<float> weights(dataset.classes.size(), 1.0F);
   if (kind == ClassWeights::None) return weights;
   std::vector<int64_t> images(weights.size());
-  for (const Sample& sample : dataset.train) ++images[size_t(sample.label)];
+  for (size_t i = 0; i < dataset.train.size(); ++i) ++images[size_t(dataset.train.label(i))];
   for (size_t i = 0; i < weights.size(); ++i) {
     if (images[i] == 0) continue;
     weights[i] = float(double(dataset.train.size()) / (double(weights.size()) * double(images[i])));

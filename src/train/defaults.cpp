@@ -27,7 +27,9 @@ constexpr double kInitRateShare = 0.3;
 
 int default_image_size(const ImageFolder& dataset) {
   std::vector<int32_t> sides;
-  for (const Sample& sample : dataset.train) sides.push_back(std::min(sample.width, sample.height));
+  for (size_t i = 0; i < dataset.train.size(); ++i) {
+    sides.push_back(std::min(dataset.train.width(i), dataset.train.height(i)));
+  }
   if (sides.empty()) return kDefaultImageSize;
   auto middle = sides.begin() + int64_t(sides.size() / 2);
   std::nth_element(sides.begin(), middle, sides.end());

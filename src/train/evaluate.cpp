@@ -152,11 +152,11 @@ EvalResult evaluate(const EvalConfig& config,
     for (size_t i = 0; i < size_t(batch.size()); ++i) {
       std::span<const float> row = logits.subspan(i * classes, classes);
       if (!all_finite(row)) {
-        throw no_finite_logits().add_context("at " + set.samples[batch.indices[i]].path);
+        throw no_finite_logits().add_context("at " + set.samples.path(batch.indices[i]));
       }
       builder.add(batch.labels[i], row);
       if (on_image) {
-        on_image({set.samples[batch.indices[i]].path, batch.labels[i], {row.begin(), row.end()}});
+        on_image({set.samples.path(batch.indices[i]), batch.labels[i], {row.begin(), row.end()}});
       }
     }
     for (const SkippedFile& hole : batch.holes) {

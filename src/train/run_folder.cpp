@@ -147,7 +147,7 @@ void RunFolder::write_config(const TrainConfig& config) {
 
 void RunFolder::write_split(const ImageFolder& dataset) {
   std::string text = "path\tsplit\tclass\n";
-  auto add = [&](const std::vector<Sample>& samples, const char* split) {
+  auto add = [&](const SampleList& samples, const char* split) {
     for (const Sample& sample : samples) {
       text += fmt::format("{}\t{}\t{}\n", tsv_field(sample.path), split,
                           tsv_field(dataset.classes[size_t(sample.label)]));

@@ -26,7 +26,7 @@ namespace pounce {
 namespace {
 
 // The batch sizes an epoch over `samples` has.
-std::set<int> distinct_sizes(const std::vector<Sample>& samples, int batch_size) {
+std::set<int> distinct_sizes(const SampleList& samples, int batch_size) {
   std::vector<int> sizes = batch_sizes(int64_t(samples.size()), batch_size);
   return {sizes.begin(), sizes.end()};
 }
@@ -354,7 +354,7 @@ void TrainingRun::Impl::check_stop_flag(const ImageBatch& batch) {
   std::optional<NonFinite> found = runner_->non_finite();
   if (!found) return;
   std::string where = found->tensor;
-  if (found->row) where += " of " + dataset_.train[batch.indices.at(*found->row)].path;
+  if (found->row) where += " of " + dataset_.train.path(batch.indices.at(*found->row));
   fail_diverged(update_ + 1, where);
 }
 
@@ -388,7 +388,7 @@ void TrainingRun::Impl::note_holes(const ImageBatch& batch, const BatchLoader& l
   if (batch.holes.empty()) return;
   folder_->write_skipped(skipped_);
   if (&loader != train_loader_.get()) return;
-  for (uint32_t index : batch.hole_indices) lose_image(loader.samples()[index].label);
+  for (uint32_t index : batch.hole_indices) lose_image(loader.samples().label(index));
 }
 
 Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
@@ -402,7 +402,7 @@ Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
         for (size_t i = 0; i < size_t(batch.size()); ++i) {
           std::span<const float> row = logits.subspan(i * classes, classes);
           if (!all_finite(row)) {
-            fail_diverged(update_, "logits of " + loader.samples()[batch.indices[i]].path);
+            fail_diverged(update_, "logits of " + loader.samples().path(batch.indices[i]));
           }
           validation.add(batch.indices[i], batch.labels[i], row);
         }

@@ -37,7 +37,7 @@ std::string confusion_csv(const Validation& validation, const std::vector<std::s
   return text;
 }
 
-std::string worst_csv(const Validation& validation, const std::vector<Sample>& samples,
+std::string worst_csv(const Validation& validation, const SampleList& samples,
                       const std::vector<std::string>& classes) {
   std::vector<Mistake> mistakes = validation.mistakes();
   std::stable_sort(mistakes.begin(), mistakes.end(), [](const Mistake& a, const Mistake& b) {
@@ -45,7 +45,7 @@ std::string worst_csv(const Validation& validation, const std::vector<Sample>& s
   });
   std::string text = "path,true,predicted,probability\n";
   for (const Mistake& mistake : mistakes) {
-    const Sample& sample = samples[mistake.index];
+    const Sample sample = samples[mistake.index];
     text += fmt::format("{},{},{},{:.4f}\n", csv_field(sample.path),
                         csv_field(classes[size_t(sample.label)]),
                         csv_field(classes[size_t(mistake.predicted)]), mistake.probability);

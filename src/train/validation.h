@@ -38,7 +38,7 @@ class Validation {
 // "true,predicted,images": a row for each pair of classes that occurred.
 std::string confusion_csv(const Validation& validation, const std::vector<std::string>& classes);
 // "path,true,predicted,probability": every mistake, the most certain first.
-std::string worst_csv(const Validation& validation, const std::vector<Sample>& samples,
+std::string worst_csv(const Validation& validation, const SampleList& samples,
                       const std::vector<std::string>& classes);
 
 }  // namespace pounce

@@ -38,7 +38,7 @@ ScanOptions options_for(const TempDir& dir, double val_fraction = 0.2) {
   return options;
 }
 
-std::set<std::string> paths_of(const std::vector<Sample>& samples) {
+std::set<std::string> paths_of(const SampleList& samples) {
   std::set<std::string> paths;
   for (const Sample& sample : samples) paths.insert(sample.path);
   return paths;
@@ -317,7 +317,7 @@ TEST(OnBad, AClassWithoutAUsableImageIsNone) {
   ImageFolder dataset = scan_dataset(options);
   EXPECT_THAT(dataset.classes, ElementsAre("ant", "cat", "dog"));
   EXPECT_THAT(dataset.empty_classes, ElementsAre("bee"));
-  EXPECT_EQ(dataset.train.back().label, 2);
+  EXPECT_EQ(dataset.train.label(dataset.train.size() - 1), 2);
 }
 
 TEST(ScanErrors, NameWhatWasFoundAndWhatToDo) {

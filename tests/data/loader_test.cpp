@@ -334,7 +334,7 @@ TEST_F(LoaderTest, WithoutExifImagesStayAsStored) {
     BatchLoaderOptions rule = options(1);
     rule.preprocessing.exif = exif;
     rule.augmentation.enabled = false;
-    BatchLoader loader(rule, {{"turned.jpg", 0, 1, 24, 24}});
+    BatchLoader loader(rule, std::vector<Sample>{{"turned.jpg", 0, 1, 24, 24}});
     loader.start_epoch(0);
     EXPECT_EQ(loader.next()->images, load_for_inference(turned, rule.preprocessing).value());
   }

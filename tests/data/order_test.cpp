@@ -40,10 +40,9 @@ std::vector<Sample> make_samples(int n) {
   return samples;
 }
 
-std::vector<std::string> paths_in_order(const std::vector<Sample>& samples, uint64_t seed,
-                                        uint32_t epoch) {
+std::vector<std::string> paths_in_order(const SampleList& samples, uint64_t seed, uint32_t epoch) {
   std::vector<std::string> paths;
-  for (uint32_t i : epoch_order(samples, seed, epoch)) paths.push_back(samples[i].path);
+  for (uint32_t i : epoch_order(samples, seed, epoch)) paths.push_back(samples.path(i));
   return paths;
 }
 
@@ -126,6 +125,23 @@ TEST(EpochOrder, RemovingASampleLeavesTheOthers) {
   std::erase(expected, "cat/20.jpg");
   samples.erase(samples.begin() + 20);
   EXPECT_EQ(paths_in_order(samples, 7, 3), expected);
+}
+
+// Two images whose hashes collide have one key.
+TEST(EpochOrder, EqualKeysGoByPath) {
+  std::vector<Sample> samples = make_samples(20);
+  for (Sample& sample : samples) sample.id = 5;
+  std::vector<std::string> expected;
+  for (const Sample& sample : samples) expected.push_back(sample.path);
+  std::sort(expected.begin(), expected.end());
+  EXPECT_EQ(paths_in_order(samples, 1, 0), expected);
+}
+
+// Seen once and kept: an order that changed would change every run that is repeated.
+TEST(EpochOrder, StaysWhatItWas) {
+  EXPECT_THAT(epoch_order(make_samples(8), 7, 3), ElementsAre(2, 6, 5, 7, 4, 3, 0, 1));
+  EXPECT_THAT(balanced_order(make_classes({5, 2}), all_of(make_classes({5, 2})), 7, 3),
+              ElementsAre(5, 1, 5, 4, 6, 6, 0));
 }
 
 TEST(BatchSizes, DifferByAtMostOneAndNeverExceed) {

@@ -24,8 +24,8 @@ ImageFolder folder_of(const std::vector<ClassImages>& classes) {
   for (const ClassImages& one : classes) {
     folder.classes.push_back(one.name);
     folder.class_counts.push_back({.train = one.train, .val = one.val});
-    folder.train.resize(folder.train.size() + size_t(one.train));
-    folder.val.resize(folder.val.size() + size_t(one.val));
+    for (int64_t i = 0; i < one.train; ++i) folder.train.push_back({});
+    for (int64_t i = 0; i < one.val; ++i) folder.val.push_back({});
   }
   return folder;
 }

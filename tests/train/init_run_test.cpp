@@ -119,7 +119,7 @@ TEST(InitDefaults, AreShorterAndGentler) {
   };
   for (const DefaultsRow& row : rows) {
     ImageFolder dataset;
-    dataset.train.resize(size_t(row.images));
+    dataset.train = std::vector<Sample>(size_t(row.images));
     TrainConfig config;
     config.init = "start.safetensors";
     config.optimizer = row.optimizer;
