@@ -72,10 +72,12 @@ std::shared_ptr<const Batch> LoaderState::next(uint64_t of_stamp) {
   const SampleList& samples = loader.samples();
   auto batch = std::make_shared<Batch>();
   int64_t size = options.image_size;
-  batch->images = Tensor({found->size(), size, size, 3}, std::move(found->images));
-  batch->labels = std::move(found->labels);
+  batch->images = Tensor({found->size(), size, size, 3},
+                         std::vector<uint8_t>(found->images.begin(), found->images.end()));
+  batch->labels = found->labels;
   for (uint32_t index : found->indices) batch->paths.push_back(samples.path(index));
   for (const SkippedFile& file : found->holes) batch->skipped.push_back(to_info(file));
+  loader.recycle(std::move(*found));
   return batch;
 }
 

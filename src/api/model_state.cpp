@@ -118,7 +118,7 @@ Tensor ModelState::evaluate(const TensorState& images) {
   return make_tensor(std::move(logits));
 }
 
-std::vector<float> ModelState::evaluate(const std::vector<uint8_t>& images, int batch) {
+std::vector<float> ModelState::evaluate(std::span<const uint8_t> images, int batch) {
   return runner_for(batch).evaluate(images, batch);
 }
 

@@ -31,7 +31,7 @@ struct ModelState {
 
   // Logits of images U8 [n, S, S, 3], on the device.
   Tensor evaluate(const TensorState& images);
-  std::vector<float> evaluate(const std::vector<uint8_t>& images, int batch);
+  std::vector<float> evaluate(std::span<const uint8_t> images, int batch);
 
   // For a Trainer: a runner with its programs and the weights there are.
   void begin_training(const StepSpec& training_spec, const std::set<int>& train_sizes,

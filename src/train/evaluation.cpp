@@ -9,12 +9,12 @@ std::string evaluation_program(int batch) {
 }
 
 std::vector<float> run_evaluation(Session& session, const StepSpec& spec,
-                                  const std::vector<uint8_t>& images, int batch) {
+                                  std::span<const uint8_t> images, int batch) {
   std::string program = evaluation_program(batch);
   if (!session.has_program(program)) {
     session.add_program({program, build_evaluation(spec, batch)});
   }
-  InputData input{names::kImages, bytes_of(images)};
+  InputData input{names::kImages, std::as_bytes(images)};
   session.run(program, std::span(&input, 1));
   return session.output<float>(program, names::kLogits);
 }

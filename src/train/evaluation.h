@@ -16,7 +16,7 @@ std::string evaluation_program(int batch);
 
 // Logits of `batch` images, row after row. Adds the program for this size when it is new.
 std::vector<float> run_evaluation(Session& session, const StepSpec& spec,
-                                  const std::vector<uint8_t>& images, int batch);
+                                  std::span<const uint8_t> images, int batch);
 
 // Calls `on_batch(batch, logits)` for every batch of the loader's epoch 0, in order, until stopped.
 void evaluate_loader(

@@ -70,11 +70,11 @@ void StepRunner::add_train_size(int batch) {
   session_->add_program({train_program(batch), build_fused_step(spec_, batch)});
 }
 
-StepResult StepRunner::train(const std::vector<uint8_t>& images, const std::vector<int32_t>& labels,
+StepResult StepRunner::train(std::span<const uint8_t> images, const std::vector<int32_t>& labels,
                              const std::vector<float>& weights) {
   std::string program = train_program(int(labels.size()));
   float divisor = float(labels.size());
-  const InputData inputs[] = {{names::kImages, bytes_of(images)},
+  const InputData inputs[] = {{names::kImages, std::as_bytes(images)},
                               {names::kLabels, bytes_of(labels)},
                               {names::kSampleWeights, bytes_of(weights)},
                               {names::kDivisor, std::as_bytes(std::span(&divisor, 1))}};
@@ -93,7 +93,7 @@ std::optional<NonFinite> StepRunner::non_finite() {
   return found;
 }
 
-std::vector<float> StepRunner::evaluate(const std::vector<uint8_t>& images, int batch) {
+std::vector<float> StepRunner::evaluate(std::span<const uint8_t> images, int batch) {
   return run_evaluation(*session_, spec_, images, batch);
 }
 

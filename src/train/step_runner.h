@@ -58,12 +58,12 @@ class StepRunner {
   void add_train_size(int batch);
 
   // One update. images [n, S, S, 3], labels [n] in range, weights [n]; n is a size it has.
-  StepResult train(const std::vector<uint8_t>& images, const std::vector<int32_t>& labels,
+  StepResult train(std::span<const uint8_t> images, const std::vector<int32_t>& labels,
                    const std::vector<float>& weights);
   // Of all updates so far.
   std::optional<NonFinite> non_finite();
   // Logits [n, classes] of images [n, S, S, 3]. Adds the program for a new size.
-  std::vector<float> evaluate(const std::vector<uint8_t>& images, int batch);
+  std::vector<float> evaluate(std::span<const uint8_t> images, int batch);
 
  private:
   StepSpec spec_;

@@ -155,7 +155,7 @@ TEST_F(LoaderTest, TheBalancedSamplerRepeatsImagesAndVariesThem) {
     for (const ImageBatch& batch : batches) {
       for (size_t j = 0; j < batch.indices.size(); ++j) {
         constexpr int64_t kBytes = int64_t(kSize) * kSize * 3;
-        auto begin = batch.images.begin() + int64_t(j) * kBytes;
+        const uint8_t* begin = batch.images.begin() + int64_t(j) * kBytes;
         if (batch.indices[j] == rare) pictures.insert(Bytes(begin, begin + kBytes));
       }
     }
@@ -206,7 +206,7 @@ TEST_F(LoaderTest, ADamagedBodyLeavesAHoleAndTheOrderStays) {
     EXPECT_EQ(after[0].images, before[0].images);
     EXPECT_EQ(after[2].images, before[2].images);
     size_t bytes = size_t(kSize) * kSize * 3;
-    Bytes expected = before[1].images;
+    Bytes expected(before[1].images.begin(), before[1].images.end());
     expected.erase(expected.begin() + int64_t(3 * bytes), expected.begin() + int64_t(4 * bytes));
     EXPECT_EQ(after[1].images, expected);
     // Later epochs leave it out and say nothing more.
@@ -360,7 +360,7 @@ TEST_F(LoaderTest, RecycledMemoryChangesNothing) {
 TEST_F(LoaderTest, RefusesOptionsOutOfRange) {
   for (auto change : std::vector<void (*)(BatchLoaderOptions&)>{
            [](BatchLoaderOptions& o) { o.batch_size = 0; },
-           [](BatchLoaderOptions& o) { o.prefetch = 0; },
+           [](BatchLoaderOptions& o) { o.prefetch = -1; },
            [](BatchLoaderOptions& o) { o.rank = 1; },
            [](BatchLoaderOptions& o) { o.preprocessing.image_size = 0; },
            [](BatchLoaderOptions& o) { o.preprocessing.resize_ratio = 0; },
