@@ -118,11 +118,16 @@ std::string cache_folder() {
 
 void make_cache_folder(const std::string& folder) {
   if (is_directory(folder)) return;
-  make_directories(parent_path(folder));
+  constexpr const char* kHint = "set POUNCE_CACHE_DIR to a folder that you may write to";
+  try {
+    make_directories(parent_path(folder));
+  } catch (const Error& error) {
+    fail_with_hint(error.kind(), kHint, "no cache folder {}: {}", folder, error.message());
+  }
   if (::mkdir(folder.c_str(), 0700) == 0 || is_directory(folder)) return;
   int error_number = errno == EEXIST ? ENOTDIR : errno;
-  fail_with_hint(ErrorKind::Io, "set POUNCE_CACHE_DIR to a folder that you may write to",
-                 "cannot create the cache folder {}: {}", folder, os_error_text(error_number));
+  fail_with_hint(ErrorKind::Io, kHint, "no cache folder {}: {}", folder,
+                 os_error_text(error_number));
 }
 
 std::string cache_file_path(const std::string& folder, const CacheHeader& header) {

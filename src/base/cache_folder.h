@@ -18,6 +18,7 @@ struct CacheHeader {
   uint32_t version = 0;  // of the kind's own format
   std::string root;      // canonical_path() of the data set
   std::string rule;      // what else the content depends on, such as "exif"; may be empty
+  bool operator==(const CacheHeader&) const = default;
 };
 
 // Magic, lengths, the fields and a checksum over them, zeros to a multiple of 64 bytes.
