@@ -54,6 +54,41 @@ def pngs():
     yield "exif6.png", encoded(picture(), "PNG", exif=exif(6))
 
 
+def webps():
+    yield "lossy.webp", encoded(picture(), "WEBP", quality=40)
+    yield "lossless.webp", encoded(picture(), "WEBP", lossless=True)
+    yield "alpha.webp", encoded(picture("RGBA"), "WEBP", quality=40, exif=exif(6))
+    yield "animated.webp", encoded(picture(), "WEBP", quality=20, save_all=True,
+                                   append_images=[picture().rotate(180)])
+
+
+def gifs():
+    yield "global.gif", encoded(picture().quantize(8), "GIF")
+    yield "interlaced.gif", encoded(picture().quantize(16), "GIF", interlace=1, transparency=3)
+    yield "animated.gif", encoded(picture().quantize(4), "GIF", save_all=True,
+                                  append_images=[picture().rotate(180).quantize(4)])
+
+
+def bmp(bits, rows, compression=0, colours=0, masks=b"", height=13):
+    """As make_formats.py of the tests, with a grey palette."""
+    palette = b"".join(bytes((i, i, i, 0)) for i in range(colours))
+    info = struct.pack("<IiiHHIIiiII", 40, 19, height, 1, bits, compression, 0, 0, 0, colours, 0)
+    start = 54 + len(masks) + len(palette)
+    return b"BM" + struct.pack("<IHHI", start + len(rows), 0, 0, start) + info + masks + palette + rows
+
+
+def bmps():
+    noise = bytes(i * 97 & 255 for i in range(80 * 13))
+    yield "rgb24.bmp", encoded(picture(), "BMP")
+    yield "palette8.bmp", encoded(picture().quantize(8), "BMP")
+    yield "bilevel.bmp", encoded(picture("1"), "BMP")
+    yield "fields16.bmp", bmp(16, noise[:40 * 13], 3, masks=struct.pack("<III", 0xF800, 0x7E0, 31))
+    yield "topdown4.bmp", bmp(4, noise[:12 * 13], colours=16, height=-13)
+    runs = bytes((12, 3, 0, 5, 1, 2, 3, 4, 5, 0, 0, 2, 2, 1, 5, 9, 0, 0))
+    yield "rle8.bmp", bmp(8, runs * 9 + b"\0\1", 1, 16)
+    yield "rle4.bmp", bmp(4, runs * 9 + b"\0\1", 2, 16)
+
+
 def exifs():
     yield "little.exif", tiff_directory("II", 6)
     yield "big.exif", tiff_directory("MM", 3)
@@ -62,7 +97,8 @@ def exifs():
 def main():
     default = pathlib.Path(__file__).resolve().parent / "corpus"
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
-    formats = {"jpeg": list(jpegs()), "png": list(pngs())}
+    formats = {"jpeg": list(jpegs()), "png": list(pngs()), "webp": list(webps()),
+               "gif": list(gifs()), "bmp": list(bmps())}
     # By content: these targets take every format.
     every = [seeds[i] for seeds in formats.values() for i in (0, len(seeds) - 1)]
     folders = {**formats, "exif": list(exifs()), "header": every, "image": every}

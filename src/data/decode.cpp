@@ -28,6 +28,14 @@ ImageFormat sniff_ftyp(std::span<const uint8_t> head) {
   return ImageFormat::Unknown;
 }
 
+// "BM", then four reserved bytes that most writers leave 0, or a bitmap header of a known size.
+bool is_bmp(std::span<const uint8_t> head) {
+  using namespace std::string_view_literals;
+  if (!has_at(head, 0, "BM")) return false;
+  if (has_at(head, 6, "\0\0\0\0"sv)) return true;
+  return has_at(head, 15, "\0\0\0"sv) && (head[14] == 40 || head[14] == 108 || head[14] == 124);
+}
+
 bool is_pnm(std::span<const uint8_t> head) {
   return head.size() > 2 && head[0] == 'P' && head[1] >= '1' && head[1] <= '7' &&
          (head[2] == ' ' || head[2] == '\n' || head[2] == '\r' || head[2] == '\t');
@@ -41,7 +49,7 @@ ImageFormat sniff_format(std::span<const uint8_t> head) {
   if (has_at(head, 0, "\x89PNG\r\n\x1A\n"sv)) return ImageFormat::Png;
   if (has_at(head, 0, "RIFF"sv) && has_at(head, 8, "WEBP"sv)) return ImageFormat::WebP;
   if (has_at(head, 0, "GIF87a"sv) || has_at(head, 0, "GIF89a"sv)) return ImageFormat::Gif;
-  if (has_at(head, 0, "BM"sv) && has_at(head, 6, "\0\0\0\0"sv)) return ImageFormat::Bmp;
+  if (is_bmp(head)) return ImageFormat::Bmp;
   for (std::string_view magic : {"II*\0"sv, "MM\0*"sv, "II+\0"sv, "MM\0+"sv}) {
     if (has_at(head, 0, magic)) return ImageFormat::Tiff;
   }
@@ -86,7 +94,16 @@ std::string_view format_name(ImageFormat format) {
 }
 
 bool can_decode(ImageFormat format) {
-  return format == ImageFormat::Jpeg || format == ImageFormat::Png;
+  switch (format) {
+    case ImageFormat::Jpeg:
+    case ImageFormat::Png:
+    case ImageFormat::WebP:
+    case ImageFormat::Gif:
+    case ImageFormat::Bmp:
+      return true;
+    default:
+      return false;
+  }
 }
 
 bool is_image_extension(std::string_view extension) {
@@ -123,6 +140,12 @@ Result<void> decode_image(std::span<const uint8_t> bytes, Image& image, const De
       return decode_jpeg(bytes, image, rule);
     case ImageFormat::Png:
       return decode_png(bytes, image, rule);
+    case ImageFormat::WebP:
+      return decode_webp(bytes, image, rule);
+    case ImageFormat::Gif:
+      return decode_gif(bytes, image, rule);
+    case ImageFormat::Bmp:
+      return decode_bmp(bytes, image, rule);
     case ImageFormat::Unknown:
       break;
     default:

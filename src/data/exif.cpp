@@ -67,6 +67,13 @@ Steps steps_for(int orientation, int64_t width, int64_t height) {
 
 }  // namespace
 
+std::span<const uint8_t> without_exif_prefix(std::span<const uint8_t> block) {
+  constexpr uint8_t kPrefix[] = {'E', 'x', 'i', 'f', 0, 0};
+  bool has_prefix = block.size() >= sizeof kPrefix &&
+                    std::equal(std::begin(kPrefix), std::end(kPrefix), block.begin());
+  return has_prefix ? block.subspan(sizeof kPrefix) : block;
+}
+
 int exif_orientation(std::span<const uint8_t> tiff) {
   constexpr uint32_t kOrientationTag = 0x0112, kShort = 3;
   TiffReader reader(tiff);

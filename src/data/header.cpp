@@ -44,6 +44,12 @@ uint32_t big_endian(std::span<const uint8_t> bytes) {
   return value;
 }
 
+uint32_t little_endian(std::span<const uint8_t> bytes) {
+  uint32_t value = 0;
+  for (size_t i = bytes.size(); i-- > 0;) value = value << 8 | bytes[i];
+  return value;
+}
+
 namespace {
 
 Result<ImageHeader> read_header(HeaderReader& reader, ImageFormat* unsupported_format) {
@@ -57,6 +63,12 @@ Result<ImageHeader> read_header(HeaderReader& reader, ImageFormat* unsupported_f
       return read_jpeg_header(reader);
     case ImageFormat::Png:
       return read_png_header(reader);
+    case ImageFormat::WebP:
+      return read_webp_header(reader);
+    case ImageFormat::Gif:
+      return read_gif_header(reader);
+    case ImageFormat::Bmp:
+      return read_bmp_header(reader);
     case ImageFormat::Unknown:
       return damaged("the content is not an image");
     default:

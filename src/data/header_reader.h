@@ -33,8 +33,9 @@ class HeaderReader {
   uint64_t start_ = 0;
 };
 
-// The first byte is the most significant; at most four bytes.
+// The first byte is the most significant, or the least; at most four bytes.
 uint32_t big_endian(std::span<const uint8_t> bytes);
+uint32_t little_endian(std::span<const uint8_t> bytes);
 
 // How much of a file's end is searched at once for what must stand there.
 constexpr size_t kTailBytes = 64 * 1024;
@@ -42,5 +43,8 @@ constexpr size_t kTailBytes = 64 * 1024;
 // Each takes a file whose first bytes are its format's.
 Result<ImageHeader> read_jpeg_header(HeaderReader& reader);
 Result<ImageHeader> read_png_header(HeaderReader& reader);
+Result<ImageHeader> read_webp_header(HeaderReader& reader);
+Result<ImageHeader> read_gif_header(HeaderReader& reader);
+Result<ImageHeader> read_bmp_header(HeaderReader& reader);
 
 }  // namespace pounce

@@ -1,5 +1,6 @@
 // PNG through libspng, with every checksum verified and the file read to its end chunk.
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include <spng.h>
@@ -63,10 +64,50 @@ int decode_pixels(spng_ctx* context, const spng_ihdr& header, Image& image) {
   return status;
 }
 
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// ImageMagick's text form of the block: a name, a length and the bytes in hexadecimal, each on
+// lines of its own. The orientation stands in the first directory, so a part is enough.
+std::vector<uint8_t> parse_raw_profile(std::string_view text) {
+  constexpr size_t kEnough = 64 * 1024;
+  std::vector<uint8_t> block;
+  for (int i = 0; i < 3; ++i) {
+    size_t end = text.find('\n');
+    if (end == text.npos) return block;
+    text.remove_prefix(end + 1);
+  }
+  int high = -1;
+  for (char c : text) {
+    int digit = hex_digit(c);
+    if (digit < 0) continue;
+    if (high >= 0) block.push_back(uint8_t(high << 4 | digit));
+    high = high >= 0 ? -1 : digit;
+    if (block.size() == kEnough) break;
+  }
+  return block;
+}
+
+// The chunk eXIf, or what programs wrote before there was one.
 int orientation_of(spng_ctx* context) {
   spng_exif exif{};
-  if (spng_get_exif(context, &exif) != 0) return 1;
-  return exif_orientation({reinterpret_cast<const uint8_t*>(exif.data), exif.length});
+  if (spng_get_exif(context, &exif) == 0) {
+    return exif_orientation(
+        without_exif_prefix({reinterpret_cast<const uint8_t*>(exif.data), exif.length}));
+  }
+  uint32_t count = 0;
+  if (spng_get_text(context, nullptr, &count) != 0) return 1;
+  std::vector<spng_text> texts(count);
+  if (spng_get_text(context, texts.data(), &count) != 0) return 1;
+  for (const spng_text& text : texts) {
+    if (std::string_view(text.keyword) != "Raw profile type exif") continue;
+    return exif_orientation(without_exif_prefix(parse_raw_profile({text.text, text.length})));
+  }
+  return 1;
 }
 
 }  // namespace

@@ -378,12 +378,13 @@ TEST(ScanErrors, ValidationWithoutTraining) {
 
 TEST(ScanErrors, OnlyUnsupportedFormats) {
   TempDir dir;
-  std::string webp("RIFF\0\0\0\0WEBPVP8 ", 16), gif("GIF89a\0\0\0\0", 10);
-  dir.put("cat/1.webp", webp);
-  dir.put("cat/2.jpg", webp);
-  dir.put("dog/1.gif", gif);
-  EXPECT_THAT(scan_error(options_for(dir)),
-              AllOf(HasSubstr("config: "), HasSubstr("1 GIF, 2 WebP"), HasSubstr("convert them")));
+  std::string xl("\xFF\x0A"), pnm("P6\n1 1\n255\n...");
+  dir.put("cat/1.jxl", xl);
+  dir.put("cat/2.jpg", xl);
+  dir.put("dog/1.ppm", pnm);
+  EXPECT_THAT(
+      scan_error(options_for(dir)),
+      AllOf(HasSubstr("config: "), HasSubstr("2 JPEG XL, 1 PNM"), HasSubstr("convert them")));
 }
 
 // Root may read everything; while this lives, the process acts as a user who may not.
