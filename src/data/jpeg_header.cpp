@@ -3,6 +3,7 @@
 
 #include "data/codecs.h"
 #include "data/header_reader.h"
+#include "data/jpeg_limits.h"
 
 namespace pounce {
 namespace {
@@ -17,13 +18,38 @@ bool has_no_length(uint8_t marker) {
 }
 
 struct JpegFrame {
-  uint8_t marker = 0, precision = 0, components = 0;
-  int32_t width = 0, height = 0;
+  uint8_t marker = 0, precision = 0;
+  JpegShape shape;
   uint64_t scan_offset = 0;  // of the first SOS
 };
 
-Result<JpegFrame> cut_in_header() {
+tl::unexpected<Error> cut_in_header() {
   return damaged("cut JPEG: the file ends in its header");
+}
+
+// `at`: of the marker. An unknown length of the component list is libjpeg's to complain about.
+Result<void> read_frame_header(HeaderReader& reader, uint64_t at, JpegFrame& frame) {
+  constexpr size_t kFixedBytes = 6, kComponentBytes = 3;
+  constexpr size_t kMostBytes = kFixedBytes + kComponentBytes * 4;
+  Result<std::span<const uint8_t>> body = reader.bytes(at + 4, kMostBytes);
+  if (!body) return tl::make_unexpected(body.error());
+  if (body->size() < kFixedBytes) return cut_in_header();
+  frame.precision = (*body)[0];
+  JpegShape& shape = frame.shape;
+  shape.height = big_endian(body->subspan(1, 2));
+  shape.width = big_endian(body->subspan(3, 2));
+  shape.components = (*body)[5];
+  bool is_progressive = (frame.marker & 0x03) == 2;
+  shape.is_arithmetic = frame.marker >= 0xC9;
+  shape.has_passes = is_progressive;
+  for (size_t i = 0; i < shape.sampling.size(); ++i) {
+    size_t place = kFixedBytes + kComponentBytes * i + 1;
+    if (place >= body->size()) break;
+    // libjpeg refuses a factor of 0.
+    shape.sampling[i].horizontal = std::max((*body)[place] >> 4, 1);
+    shape.sampling[i].vertical = std::max((*body)[place] & 0x0F, 1);
+  }
+  return {};
 }
 
 // Walks the segments up to the first scan. Bytes between segments are skipped, as libjpeg does.
@@ -44,18 +70,17 @@ Result<JpegFrame> walk_jpeg(HeaderReader& reader) {
     uint32_t length = big_endian(head->subspan(2, 2));
     if (length < 2) return damaged("damaged JPEG: a segment of impossible length");
     if (is_frame_header(marker)) {
-      Result<std::span<const uint8_t>> body = reader.bytes(at + 4, 6);
-      if (!body) return tl::make_unexpected(body.error());
-      if (body->size() < 6) return cut_in_header();
       frame.marker = marker;
-      frame.precision = (*body)[0];
-      frame.height = int32_t(big_endian(body->subspan(1, 2)));
-      frame.width = int32_t(big_endian(body->subspan(3, 2)));
-      frame.components = (*body)[5];
+      Result<void> done = read_frame_header(reader, at, frame);
+      if (!done) return tl::make_unexpected(done.error());
     }
     if (marker == 0xDA) {
       frame.scan_offset = at;
       if (frame.marker == 0) return damaged("damaged JPEG: a scan without a frame header");
+      Result<std::span<const uint8_t>> scan = reader.bytes(at + 4, 1);
+      if (!scan) return tl::make_unexpected(scan.error());
+      if (scan->empty()) return cut_in_header();
+      if ((*scan)[0] < frame.shape.components) frame.shape.has_passes = true;
       return frame;
     }
     at += 2 + uint64_t(length);
@@ -93,14 +118,14 @@ Result<ImageHeader> read_jpeg_header(HeaderReader& reader) {
   if (is_lossless_or_hierarchical && !is_arithmetic) {
     return unsupported("lossless or hierarchical JPEG");
   }
-  if (auto refused = check_extents(frame->width, frame->height)) {
+  if (auto refused = check_jpeg_shape(frame->shape, reader.size())) {
     return tl::make_unexpected(*refused);
   }
   constexpr uint8_t kEndOfImage = 0xD9;
   Result<bool> has_end = find_backwards(reader, frame->scan_offset, kEndOfImage);
   if (!has_end) return tl::make_unexpected(has_end.error());
   if (!*has_end) return damaged("cut JPEG: no end marker");
-  return ImageHeader{ImageFormat::Jpeg, frame->width, frame->height};
+  return ImageHeader{ImageFormat::Jpeg, int32_t(frame->shape.width), int32_t(frame->shape.height)};
 }
 
 }  // namespace pounce

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "data/decode.h"
+#include "data/resize.h"
 
 namespace pounce {
 
@@ -25,20 +26,6 @@ struct Augmentation {
   bool random_crop = true;                 // false: the evaluation rule's crop, then the flips
 };
 
-// Working memory of resize: grows to the largest image met, then nothing is allocated. One a
-// thread.
-struct ResizeScratch {
-  struct Axis {
-    int taps = 0;                  // weights a result pixel
-    std::vector<int32_t> first;    // first source pixel of each result pixel
-    std::vector<int32_t> weights;  // [result, taps], fixed point
-  };
-  Axis horizontal, vertical;
-  std::vector<uint8_t> rows;      // between the passes
-  std::vector<uint8_t> last_row;  // of the image, and one byte
-  std::vector<double> raw;        // weights of one result pixel before rounding
-};
-
 // A rectangle of source pixels.
 struct CropBox {
   int left = 0, top = 0, width = 0, height = 0;
@@ -55,11 +42,7 @@ struct ResizeTarget {
 // window, [window_height, window_width, 3], to `out`: the same bytes as Pillow. Only the pixels the
 // window needs are computed. The box lies in the image and the window in the scaled box.
 void resize_box(const PixelView& image, const CropBox& box, const ResizeTarget& target,
-                ResizeScratch& scratch, uint8_t* out);
-
-// The evaluation rule: image to `out`, [image_size, image_size, 3].
-void apply_preprocessing(const PixelView& image, const Preprocessing& rule, ResizeScratch& scratch,
-                         uint8_t* out);
+                Resizer& resizer, uint8_t* out);
 
 // What identifies the random numbers of one image in one epoch.
 struct AugmentKey {
@@ -69,11 +52,6 @@ struct AugmentKey {
   uint32_t occurrence = 0;  // the how-manieth time the image comes in this epoch, from 0
 };
 
-// Random resized crop and flips; the evaluation rule when disabled.
-void apply_augmentation(const PixelView& image, const Augmentation& augmentation,
-                        const Preprocessing& rule, const AugmentKey& key, ResizeScratch& scratch,
-                        uint8_t* out);
-
 // torchvision's RandomResizedCrop.get_params with our random numbers, then the flips.
 struct AugmentChoice {
   CropBox box;
@@ -81,5 +59,23 @@ struct AugmentChoice {
 };
 AugmentChoice choose_augmentation(int width, int height, const Augmentation& augmentation,
                                   const AugmentKey& key);
+
+// Which part of the picture, as it stands upright, becomes the square.
+struct Framing {
+  CropBox box;
+  ResizeTarget target;
+};
+// By the evaluation rule, or by augmentation where it is enabled. Pure.
+Framing frame_picture(int width, int height, const Preprocessing& rule,
+                      const Augmentation& augmentation, const AugmentKey& key);
+
+// A picture as its file stores it.
+struct StoredPicture {
+  int width = 0, height = 0;
+  int orientation = 1;  // EXIF
+  int denominator = 1;  // decoded at 1/denominator of that size
+};
+// The resize that makes of the stored picture what `framing` wants of the upright one.
+ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint8_t* out);
 
 }  // namespace pounce

@@ -101,9 +101,9 @@ TEST_F(DataCases, ExifOrientations) {
 
 TEST_F(DataCases, AntialiasedResize) {
   Image image = decoded("resize/stripes.png");
-  ResizeScratch scratch;
+  Resizer resizer;
   std::vector<uint8_t> out(12);
-  resize_box(image, {0, 0, 8, 8}, {2, 2, 0, 0, 2, 2}, scratch, out.data());
+  resize_box(image, {0, 0, 8, 8}, {2, 2, 0, 0, 2, 2}, resizer, out.data());
   EXPECT_EQ(out[0], expected_["resize"]["antialias"][0]);
   EXPECT_EQ(out[3], expected_["resize"]["antialias"][1]);
 }

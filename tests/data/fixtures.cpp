@@ -79,6 +79,12 @@ Bytes encode_jpeg(const Image& image, const JpegOptions& options) {
   encoder.start(image.width, image.height, JCS_RGB, 3, options.quality);
   if (!options.subsampled) encoder.info.comp_info[0].h_samp_factor = 1;
   if (!options.subsampled) encoder.info.comp_info[0].v_samp_factor = 1;
+  if (options.grey) jpeg_set_colorspace(&encoder.info, JCS_GRAYSCALE);
+  if (options.as_rgb) jpeg_set_colorspace(&encoder.info, JCS_RGB);
+  if (options.horizontal > 0) encoder.info.comp_info[0].h_samp_factor = options.horizontal;
+  if (options.vertical > 0) encoder.info.comp_info[0].v_samp_factor = options.vertical;
+  encoder.info.restart_interval = unsigned(options.restart_interval);
+  encoder.info.arith_code = options.arithmetic ? TRUE : FALSE;
   if (options.progressive) jpeg_simple_progression(&encoder.info);
   jpeg_start_compress(&encoder.info, TRUE);
   if (options.orientation != 0) {

@@ -21,6 +21,12 @@ struct JpegOptions {
   bool progressive = false;
   bool subsampled = false;
   int orientation = 0;  // 0: no EXIF
+  // Luma samples to one of chroma; 0: as `subsampled` says.
+  int horizontal = 0, vertical = 0;
+  int restart_interval = 0;  // MCUs
+  bool arithmetic = false;
+  bool grey = false;
+  bool as_rgb = false;  // three colour planes stored as they are
 };
 Bytes encode_jpeg(const Image& image, const JpegOptions& options = {});
 // Four equal planes, stored as given.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "data/fixtures.h"
+#include "data/prepare.h"
 
 namespace pounce {
 namespace {
@@ -14,10 +15,15 @@ using namespace test;
 using testing::ElementsAreArray;
 
 std::vector<uint8_t> resized(const Image& image, const CropBox& box, const ResizeTarget& target) {
-  ResizeScratch scratch;
+  Resizer resizer;
   std::vector<uint8_t> out(size_t(target.window_width) * size_t(target.window_height) * 3);
-  resize_box(image, box, target, scratch, out.data());
+  resize_box(image, box, target, resizer, out.data());
   return out;
+}
+
+void prepare(const PrepareRule& rule, const Image& image, const AugmentKey& key,
+             std::vector<uint8_t>& out) {
+  Preparer(rule).from_pixels(image, key, out.data());
 }
 
 ResizeTarget whole(int width, int height) {
@@ -87,18 +93,18 @@ TEST(Preprocessing, EqualsTorchvision) {
       {300, 200, 96, 0x59354347d2dcacce}, {640, 480, 224, 0xc1206027db993b03},
       {50, 50, 64, 0x134774f8339ba965},   {401, 33, 32, 0xc8b3ecbe10dbd4b1},
   };
-  ResizeScratch scratch;
   for (const Case& c : kCases) {
     std::vector<uint8_t> out(size_t(c.size) * size_t(c.size) * 3);
-    apply_preprocessing(pattern_image(c.width, c.height), {c.size, 0.875}, scratch, out.data());
+    prepare({.preprocessing = {c.size, 0.875}, .augmentation = {.enabled = false}},
+            pattern_image(c.width, c.height), {}, out);
     EXPECT_EQ(hash_of(out), c.golden) << c.width << "x" << c.height << " to " << c.size;
   }
 }
 
 TEST(Preprocessing, TakesStripsOfOnePixel) {
-  ResizeScratch scratch;
   std::vector<uint8_t> out(size_t(32) * 32 * 3);
-  apply_preprocessing(solid_image(5000, 1, {9, 8, 7}), {32, 0.875}, scratch, out.data());
+  prepare({.preprocessing = {32, 0.875}, .augmentation = {.enabled = false}},
+          solid_image(5000, 1, {9, 8, 7}), {}, out);
   EXPECT_EQ(out[0], 9);
   EXPECT_EQ(out.back(), 7);
 }
@@ -141,9 +147,8 @@ TEST(Augmentation, LongStripsFallBackToTheCentre) {
 TEST(Augmentation, DependsOnSeedEpochAndImageAlone) {
   Image image = pattern_image(80, 60);
   auto run = [&](const AugmentKey& key) {
-    ResizeScratch scratch;
     std::vector<uint8_t> out(size_t(24) * 24 * 3);
-    apply_augmentation(image, {}, {24, 0.875}, key, scratch, out.data());
+    prepare({.preprocessing = {24, 0.875}, .augmentation = {}}, image, key, out);
     return out;
   };
   EXPECT_EQ(run({1, 2, 3}), run({1, 2, 3}));
@@ -160,14 +165,12 @@ TEST(Augmentation, WithoutRandomCropItIsTheEvaluationRuleAndFlips) {
   constexpr int kSide = 16;
   Preprocessing rule{kSide, 0.875};
   auto run = [&](const Augmentation& augmentation) {
-    ResizeScratch scratch;
     std::vector<uint8_t> out(size_t(kSide) * kSide * 3);
-    apply_augmentation(image, augmentation, rule, {1, 2, 3}, scratch, out.data());
+    prepare({.preprocessing = rule, .augmentation = augmentation}, image, {1, 2, 3}, out);
     return out;
   };
-  ResizeScratch scratch;
   std::vector<uint8_t> plain(size_t(kSide) * kSide * 3);
-  apply_preprocessing(image, rule, scratch, plain.data());
+  prepare({.preprocessing = rule, .augmentation = {.enabled = false}}, image, {}, plain);
   EXPECT_EQ(run({.hflip = 0, .vflip = 0, .random_crop = false}), plain);
   std::vector<uint8_t> mirrored = run({.hflip = 1, .vflip = 1, .random_crop = false});
   for (size_t i = 0; i < plain.size(); ++i) {

@@ -1,0 +1,79 @@
+#include "data/resize.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace pounce {
+
+void Resizer::begin(const ResizeTask& task) {
+  task_ = task;
+  x_.compute(task.x);
+  y_.compute(task.y);
+  row_weights_.pack(x_);
+  column_weights_.pack(y_);
+  // Pillow scales along upright rows first and rounds to bytes between; a transposed picture has
+  // its upright rows across the stored ones.
+  row_bytes_ = size_t(task.is_transposed ? width() : x_.count()) * 3;
+  ring_stride_ = row_bytes_ + kRowPadding;
+  ring_rows_ = y_.taps;
+  ring_.resize(size_t(ring_rows_) * ring_stride_);
+  taps_.resize(size_t(column_weights_.pairs) * 2);
+  if (task.is_transposed) {
+    mixed_.resize(row_bytes_ + kRowPadding);
+    scaled_.resize(size_t(x_.count()) * 3 + kRowPadding);
+  }
+  pushed_ = emitted_ = 0;
+}
+
+void Resizer::push_row(const uint8_t* row) {
+  POUNCE_ASSERT(pushed_ < height());
+  uint8_t* place = &ring_[size_t(pushed_ % ring_rows_) * ring_stride_];
+  if (task_.is_transposed) {
+    std::memcpy(place, row, row_bytes_);
+  } else {
+    scale_row(row, row_weights_, place);
+  }
+  ++pushed_;
+  while (emitted_ < y_.count() && y_.first[size_t(emitted_)] + y_.taps <= pushed_) emit();
+}
+
+void Resizer::push_picture(const PixelView& picture) {
+  size_t stride = size_t(picture.width) * 3, needed = size_t(width()) * 3;
+  const uint8_t* end = picture.rgb + size_t(picture.height) * stride;
+  for (int y = top(); y < y_.end; ++y) {
+    const uint8_t* row = picture.rgb + size_t(y) * stride + size_t(left()) * 3;
+    if (size_t(end - row) < needed + kRowPadding) {
+      padded_.assign(row, row + needed);
+      padded_.resize(needed + kRowPadding);
+      row = padded_.data();
+    }
+    push_row(row);
+  }
+}
+
+void Resizer::emit() {
+  int first = y_.first[size_t(emitted_)];
+  for (size_t t = 0; t < taps_.size(); ++t) {
+    // An odd number of taps has one more, of weight 0.
+    int source = first + std::min(int(t), y_.taps - 1);
+    taps_[t] = &ring_[size_t(source % ring_rows_) * ring_stride_];
+  }
+  int pairs = column_weights_.pairs;
+  const int32_t* halves = &column_weights_.halves[size_t(emitted_) * size_t(pairs) * 2];
+  size_t place = size_t(y_.is_reversed ? y_.count() - 1 - emitted_ : emitted_);
+  ++emitted_;
+  if (!task_.is_transposed) {
+    mix_rows(taps_.data(), halves, pairs, row_bytes_, task_.out + place * task_.stride);
+    return;
+  }
+  mix_rows(taps_.data(), halves, pairs, row_bytes_, mixed_.data());
+  scale_row(mixed_.data(), row_weights_, scaled_.data());
+  uint8_t* out = task_.out + place * 3;
+  for (int i = 0; i < x_.count(); ++i, out += task_.stride) {
+    std::memcpy(out, &scaled_[size_t(i) * 3], 3);
+  }
+}
+
+}  // namespace pounce
