@@ -26,3 +26,28 @@ else()
   # Without OpenMP its pragmas are comments.
   target_compile_options(pounce_openmp INTERFACE -Wno-unknown-pragmas)
 endif()
+
+# Image libraries that are opened when a file needs them: headers and SONAME at build, nothing linked.
+# pounce_optional_codec(TIFF "libtiff-4>=4.5" tiff ...): POUNCE_HAS_TIFF, POUNCE_TIFF_SONAME.
+add_library(pounce_optional_codecs INTERFACE)
+function(pounce_optional_codec name module library formats)
+  pkg_check_modules(${name} QUIET "${module}")
+  find_library(${name}_FILE NAMES ${library} HINTS ${${name}_LIBRARY_DIRS})
+  mark_as_advanced(${name}_FILE)
+  set(soname "")
+  if(${name}_FOUND AND ${name}_FILE)
+    get_filename_component(file "${${name}_FILE}" REALPATH)
+    string(REGEX MATCH "lib${library}\\.so\\.[0-9]+" soname "${file}")
+  endif()
+  if(NOT soname)
+    message(STATUS "${formats}: off, ${module} was not found; such files are named and skipped")
+    return()
+  endif()
+  message(STATUS "${formats}: on, through ${soname} where it is installed")
+  target_include_directories(pounce_optional_codecs SYSTEM INTERFACE ${${name}_INCLUDE_DIRS})
+  target_compile_definitions(pounce_optional_codecs INTERFACE
+    POUNCE_HAS_${name}=1 POUNCE_${name}_SONAME="${soname}")
+endfunction()
+pounce_optional_codec(TIFF "libtiff-4>=4.5" tiff "TIFF images")
+pounce_optional_codec(AVIF "libavif>=0.11" avif "AVIF images")
+pounce_optional_codec(HEIF "libheif>=1.13" heif "HEIC images")

@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzzers: small files of each format, made here, a few hundred bytes each.
 
-usage: make_corpus.py [OUT]     default: the corpus folder beside this script. Needs Pillow.
+usage: make_corpus.py [OUT]     default: the corpus folder beside this script. Needs Pillow with AVIF,
+and heif-enc (package libheif-examples).
 """
 import io
 import pathlib
 import struct
+import subprocess
 import sys
+import tempfile
 
 from PIL import Image
 
@@ -89,6 +92,61 @@ def bmps():
     yield "rle4.bmp", bmp(4, runs * 9 + b"\0\1", 2, 16)
 
 
+def tiffs():
+    yield "lzw.tif", encoded(picture(), "TIFF", compression="tiff_lzw")
+    yield "packbits.tif", encoded(picture("L"), "TIFF", compression="packbits")
+    yield "deflate.tif", encoded(picture("CMYK"), "TIFF", compression="tiff_adobe_deflate")
+    yield "group4.tif", encoded(picture("1"), "TIFF", compression="group4")
+    yield "palette.tif", encoded(picture().quantize(4), "TIFF")
+    yield "jpeg.tif", encoded(picture(), "TIFF", compression="jpeg", quality=30)
+    yield "grey16.tif", encoded(picture("L").convert("I;16"), "TIFF", tiffinfo={274: 6})
+    yield "ycbcr.tif", encoded(picture("YCbCr"), "TIFF")
+    entries = [(256, 4, 1, 19), (257, 4, 1, 13), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 0),
+               (277, 3, 1, 1), (322, 4, 1, 32), (323, 4, 1, 16), (324, 4, 1, 8), (325, 4, 1, 512)]
+    directory = b"".join(struct.pack("<HHII", *entry) for entry in entries)
+    tile = bytes(i * 31 & 255 for i in range(512))
+    yield "tiles.tif", (b"II*\0" + struct.pack("<I", 520) + tile +
+                        struct.pack("<H", len(entries)) + directory + bytes(4))
+
+
+def avifs():
+    yield "plain.avif", encoded(picture(), "AVIF", quality=30)
+    yield "alpha.avif", encoded(picture("RGBA"), "AVIF", quality=30)
+    yield "turned.avif", encoded(picture(), "AVIF", quality=20, exif=exif(6))
+    yield "animated.avif", encoded(picture(), "AVIF", quality=20, save_all=True,
+                                   append_images=[picture().rotate(180)])
+
+
+def quadrants():
+    image = Image.new("RGB", (64, 32), "red")
+    image.paste("lime", (32, 0, 64, 16))
+    image.paste("blue", (0, 16, 32, 32))
+    image.paste("yellow", (32, 16, 64, 32))
+    return image
+
+
+def heif_enc(image, *options, **saving):
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = f"{folder}/source.{saving.pop('kind', 'png')}", f"{folder}/made.heic"
+        image.save(source, **saving)
+        subprocess.run(["heif-enc", "-q", "60", *options, source, "-o", made], check=True,
+                       stdout=subprocess.DEVNULL)
+        return pathlib.Path(made).read_bytes()
+
+
+def heics():
+    """Red, green / blue, yellow. `turned` is a quarter to the left, `exif6` says so in EXIF alone."""
+    plain = heif_enc(quadrants())
+    yield "plain.heic", plain
+    # The bit depths, which are not needed, make place for the rotation.
+    at = plain.index(b"pixi")
+    yield "turned.heic", plain[:at] + b"irot\1" + plain[at + 5:]
+    yield "exif6.heic", heif_enc(quadrants(), kind="jpg", quality=95, exif=exif(6))
+    steps = Image.new("I;16", (64, 16))
+    steps.putdata([65535 * (x // 8) // 7 for _ in range(16) for x in range(64)])
+    yield "grey10.heic", heif_enc(steps, "-b", "10")
+
+
 def exifs():
     yield "little.exif", tiff_directory("II", 6)
     yield "big.exif", tiff_directory("MM", 3)
@@ -98,7 +156,8 @@ def main():
     default = pathlib.Path(__file__).resolve().parent / "corpus"
     out = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else default
     formats = {"jpeg": list(jpegs()), "png": list(pngs()), "webp": list(webps()),
-               "gif": list(gifs()), "bmp": list(bmps())}
+               "gif": list(gifs()), "bmp": list(bmps()), "tiff": list(tiffs()),
+               "avif": list(avifs()), "heic": list(heics())}
     # By content: these targets take every format.
     every = [seeds[i] for seeds in formats.values() for i in (0, len(seeds) - 1)]
     folders = {**formats, "exif": list(exifs()), "header": every, "image": every}

@@ -55,10 +55,17 @@ void run_header(std::span<const uint8_t> bytes) {
 constexpr Decode kDecodeAny = decode_image;
 
 constexpr Target kTargets[] = {
-    {"bmp", run_decoder<decode_bmp>},   {"exif", run_exif},
-    {"gif", run_decoder<decode_gif>},   {"header", run_header},
-    {"image", run_decoder<kDecodeAny>}, {"jpeg", run_decoder<decode_jpeg>},
-    {"png", run_decoder<decode_png>},   {"webp", run_decoder<decode_webp>},
+    {"avif", run_decoder<decode_avif>},
+    {"bmp", run_decoder<decode_bmp>},
+    {"exif", run_exif},
+    {"gif", run_decoder<decode_gif>},
+    {"header", run_header},
+    {"heic", run_decoder<decode_heic>},
+    {"image", run_decoder<kDecodeAny>},
+    {"jpeg", run_decoder<decode_jpeg>},
+    {"png", run_decoder<decode_png>},
+    {"tiff", run_decoder<decode_tiff>},
+    {"webp", run_decoder<decode_webp>},
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "data/decode.h"
 
@@ -15,6 +16,23 @@ Result<void> decode_png(std::span<const uint8_t> bytes, Image& image, const Deco
 Result<void> decode_webp(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
 Result<void> decode_gif(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
 Result<void> decode_bmp(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
+// Through libraries that are opened at the first use and may be missing: see the *_problem below.
+Result<void> decode_tiff(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
+Result<void> decode_avif(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
+Result<void> decode_heic(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule);
+
+// Why no picture of the format can be decoded here: its library is missing or too old, or Pounce
+// was built without it. nullopt when they can be.
+std::optional<Error> tiff_problem();
+std::optional<Error> avif_problem();
+std::optional<Error> heic_problem();
+// The same for any format.
+std::optional<Error> format_problem(ImageFormat format);
+
+// What the above say: `soname` as "libtiff.so.6".
+Error missing_library(std::string_view format, std::string_view soname);
+Error old_library(std::string_view format, std::string_view soname);
+Error built_without(std::string_view format, std::string_view library);
 
 // The orientation, 1..8, of a TIFF structure as EXIF holds it (from "II" or "MM" on); 1 when it is
 // absent or malformed. Source: Exif 2.32, tag 0x0112.

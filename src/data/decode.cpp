@@ -93,17 +93,51 @@ std::string_view format_name(ImageFormat format) {
   return "unknown";
 }
 
-bool can_decode(ImageFormat format) {
+std::optional<Error> format_problem(ImageFormat format) {
   switch (format) {
     case ImageFormat::Jpeg:
     case ImageFormat::Png:
     case ImageFormat::WebP:
     case ImageFormat::Gif:
     case ImageFormat::Bmp:
-      return true;
+      return std::nullopt;
+    case ImageFormat::Tiff:
+      return tiff_problem();
+    case ImageFormat::Avif:
+      return avif_problem();
+    case ImageFormat::Heic:
+      return heic_problem();
+    case ImageFormat::Unknown:
+      return Error(ErrorKind::BadData, "the content is not an image");
     default:
-      return false;
+      return Error(ErrorKind::Unsupported,
+                   fmt::format("{} images cannot be decoded", format_name(format)));
   }
+}
+
+bool can_decode(ImageFormat format) {
+  return !format_problem(format);
+}
+
+Error missing_library(std::string_view format, std::string_view soname) {
+  size_t dot = soname.find(".so.");
+  std::string name(soname.substr(0, dot)), package = name;
+  if (dot != soname.npos) package += soname.substr(dot + 4);
+  return Error(ErrorKind::Unsupported,
+               fmt::format("{} images need {}, which is not installed (apt install {})", format,
+                           name, package));
+}
+
+Error old_library(std::string_view format, std::string_view soname) {
+  return Error(
+      ErrorKind::Unsupported,
+      fmt::format("{} images need another version of {} than the one installed", format, soname));
+}
+
+Error built_without(std::string_view format, std::string_view library) {
+  return Error(ErrorKind::Unsupported,
+               fmt::format("{} images are not supported here: Pounce was built without {}", format,
+                           library));
 }
 
 bool is_image_extension(std::string_view extension) {
@@ -134,6 +168,7 @@ std::optional<Error> check_file_size(uint64_t bytes) {
 }
 
 Result<void> decode_image(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
+  if (bytes.empty()) return damaged("the file is empty");
   ImageFormat format = sniff_format(bytes.first(std::min<size_t>(bytes.size(), 32)));
   switch (format) {
     case ImageFormat::Jpeg:
@@ -146,12 +181,15 @@ Result<void> decode_image(std::span<const uint8_t> bytes, Image& image, const De
       return decode_gif(bytes, image, rule);
     case ImageFormat::Bmp:
       return decode_bmp(bytes, image, rule);
-    case ImageFormat::Unknown:
-      break;
+    case ImageFormat::Tiff:
+      return decode_tiff(bytes, image, rule);
+    case ImageFormat::Avif:
+      return decode_avif(bytes, image, rule);
+    case ImageFormat::Heic:
+      return decode_heic(bytes, image, rule);
     default:
-      return unsupported(fmt::format("{} images cannot be decoded", format_name(format)));
+      return tl::make_unexpected(*format_problem(format));
   }
-  return damaged(bytes.empty() ? "the file is empty" : "the content is not an image");
 }
 
 Result<Image> decode_image(std::span<const uint8_t> bytes, const DecodeRule& rule) {

@@ -52,12 +52,7 @@ uint32_t little_endian(std::span<const uint8_t> bytes) {
 
 namespace {
 
-Result<ImageHeader> read_header(HeaderReader& reader, ImageFormat* unsupported_format) {
-  if (auto refused = check_file_size(reader.size())) return tl::make_unexpected(*refused);
-  Result<std::span<const uint8_t>> head = reader.bytes(0, 32);
-  if (!head) return tl::make_unexpected(head.error());
-  if (head->empty()) return damaged("the file is empty");
-  ImageFormat format = sniff_format(*head);
+Result<ImageHeader> read_header_of(ImageFormat format, HeaderReader& reader) {
   switch (format) {
     case ImageFormat::Jpeg:
       return read_jpeg_header(reader);
@@ -69,13 +64,27 @@ Result<ImageHeader> read_header(HeaderReader& reader, ImageFormat* unsupported_f
       return read_gif_header(reader);
     case ImageFormat::Bmp:
       return read_bmp_header(reader);
-    case ImageFormat::Unknown:
-      return damaged("the content is not an image");
+    case ImageFormat::Tiff:
+      return read_tiff_header(reader);
+    case ImageFormat::Avif:
+    case ImageFormat::Heic:
+      return read_heif_header(reader, format);
     default:
-      break;
+      return tl::make_unexpected(*format_problem(format));
   }
-  if (unsupported_format) *unsupported_format = format;
-  return unsupported(fmt::format("{} images cannot be decoded", format_name(format)));
+}
+
+Result<ImageHeader> read_header(HeaderReader& reader, ImageFormat* unsupported_format) {
+  if (auto refused = check_file_size(reader.size())) return tl::make_unexpected(*refused);
+  Result<std::span<const uint8_t>> head = reader.bytes(0, 32);
+  if (!head) return tl::make_unexpected(head.error());
+  if (head->empty()) return damaged("the file is empty");
+  ImageFormat format = sniff_format(*head);
+  if (std::optional<Error> problem = format_problem(format)) {
+    if (unsupported_format) *unsupported_format = format;
+    return tl::make_unexpected(*problem);
+  }
+  return read_header_of(format, reader);
 }
 
 }  // namespace

@@ -46,5 +46,8 @@ Result<ImageHeader> read_png_header(HeaderReader& reader);
 Result<ImageHeader> read_webp_header(HeaderReader& reader);
 Result<ImageHeader> read_gif_header(HeaderReader& reader);
 Result<ImageHeader> read_bmp_header(HeaderReader& reader);
+Result<ImageHeader> read_tiff_header(HeaderReader& reader);
+// AVIF and HEIC: `format` is which.
+Result<ImageHeader> read_heif_header(HeaderReader& reader, ImageFormat format);
 
 }  // namespace pounce
