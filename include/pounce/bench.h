@@ -1,9 +1,10 @@
-// Measuring the training step alone, on synthetic images: how fast a machine trains when data is no
-// hindrance.
+// Measuring the two halves of training apart: the step alone, on synthetic images, and the loader
+// alone, which reads, decodes and prepares them.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 
@@ -63,5 +64,44 @@ struct BenchStepObserver {
 POUNCE_API BenchStepResult bench_step(const BenchStepConfig& config,
                                       const BenchStepObserver& observer = {},
                                       std::stop_token stop = {});
+
+struct BenchLoaderConfig {
+  std::string data;      // any folder `pounce train` takes, or any folder with images below it
+  int image_size = 224;  // 8 to 4096
+  double crop_scale_min = 0.08, crop_scale_max = 1;  // share of the area; torchvision's default
+  int batch_size = 64;
+  int workers = 0;      // decode threads; 0: as many as prove useful
+  double seconds = 10;  // measure for as long as this; above 0
+  int epochs = 0;       // above 0: measure exactly as many, in the place of `seconds`
+};
+
+// The first batches from one thread and from several, against one image after the other.
+struct LoaderVerification {
+  int images = 0;   // compared, all equal
+  int decoded = 0;  // of these, equal to a crop of the whole decoded picture as well
+  double seconds = 0;
+};
+
+struct BenchLoaderResult {
+  int64_t images = 0;   // in the folder
+  int64_t skipped = 0;  // files that proved unusable
+  LoaderVerification verification;
+  int threads = 0;    // at the end
+  int64_t timed = 0;  // images handed over
+  double seconds = 0;
+  double images_per_second = 0;      // median of slices of a quarter of a second or a batch
+  double p10 = 0, p90 = 0;           // images a second that 90 % and 10 % of the slices reach
+  double images_per_cpu_second = 0;  // how fast one core is
+  // Milliseconds an image: of decode threads, and that the consumer waited.
+  double read_ms = 0, decode_ms = 0, transform_ms = 0, wait_ms = 0;
+};
+
+// Random resized crop and flip of the training images, in batches that nobody uses. Verified first.
+// Throws Config for values out of range and a folder without images, Internal where a batch is
+// wrong, Io, Interrupted once `stop` is requested.
+POUNCE_API BenchLoaderResult
+bench_loader(const BenchLoaderConfig& config,
+             const std::function<void(const LoaderVerification&)>& on_verified = {},
+             std::stop_token stop = {});
 
 }  // namespace pounce

@@ -30,7 +30,7 @@ struct LoaderOptions {
   double hflip = 0.5;  // probability of a mirrored image
   double vflip = 0;
   uint64_t seed = 0;
-  int workers = 0;  // threads; 0: as many as there are cores. No influence on any byte
+  int workers = 0;  // threads; 0: as many as prove useful. No influence on any byte
 };
 
 struct Batch {

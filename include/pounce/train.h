@@ -75,7 +75,7 @@ struct TrainConfig {
   double val_fraction = 0.2;  // held back where the folder has no validation split
   BadFilePolicy on_bad = BadFilePolicy::Auto;
   uint64_t seed = 0;
-  int workers = 0;              // decode threads; 0: as many as there are cores
+  int workers = 0;              // decode threads; 0: as many as prove useful
   int threads = 0;              // compute threads; 0: as many as there are cores
   std::string device = "auto";  // auto, cpu
 };
@@ -146,7 +146,10 @@ struct EpochEnd {
   int64_t images = 0;
   double images_per_second = 0;   // training alone
   double data_wait_fraction = 0;  // share of the time the step waited for images
-  int64_t skipped = 0;            // files left out so far
+  // Where that is more than a twentieth: "read", "decode" or "transform", whichever took the decode
+  // threads longest; else "".
+  std::string data_limit;
+  int64_t skipped = 0;  // files left out so far
   int64_t skipped_updates = 0;
   double loss_scale = 1;
   int64_t planned_bytes = 0;

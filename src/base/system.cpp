@@ -132,6 +132,10 @@ double monotonic_seconds() {
   return clock_seconds(CLOCK_MONOTONIC);
 }
 
+double process_cpu_seconds() {
+  return clock_seconds(CLOCK_PROCESS_CPUTIME_ID);
+}
+
 int64_t resident_bytes() {
   auto line = first_line("/proc/self/statm");
   if (!line) return 0;

@@ -15,6 +15,8 @@ int usable_cores();
 double seconds_since_process_start();
 // A clock that never jumps; only differences mean something.
 double monotonic_seconds();
+// Of all threads of the process, in user and kernel mode.
+double process_cpu_seconds();
 
 int64_t resident_bytes();
 int64_t peak_resident_bytes();

@@ -9,13 +9,13 @@
 namespace pounce::cli {
 namespace {
 
-void set_seconds(Settings& settings, const std::string& given) {
+double parse_seconds(const std::string& given) {
   std::optional<double> seconds = parse_double(given);
   if (!seconds || *seconds <= 0 || *seconds > kMostBenchSeconds) {
     fail(ErrorKind::Config, "--seconds {}: expected a number above 0, at most {}",
          given.empty() ? "(empty)" : given, kMostBenchSeconds);
   }
-  settings.bench_step.seconds = *seconds;
+  return *seconds;
 }
 
 Flag with_default(Flag flag, const char* default_text) {
@@ -47,13 +47,61 @@ std::vector<Flag> bench_step_flags() {
                    .value_name = "X",
                    .default_text = "10",
                    .help = "how long steps are timed; at least five are",
-                   .set = set_seconds});
+                   .set = [](Settings& settings, const std::string& given) {
+                     settings.bench_step.seconds = parse_seconds(given);
+                   }});
   flags.push_back(like_train("threads", [](Settings& settings, const TrainConfig& checked) {
     settings.bench_step.threads = checked.threads;
   }));
   flags.push_back(like_train("device", [](Settings& settings, const TrainConfig& checked) {
     settings.bench_step.device = checked.device;
   }));
+  for (Flag& flag : flags) flag.is_essential = true;
+  add_output_flags(flags, "the result as one line of JSON");
+  return flags;
+}
+
+std::vector<Flag> bench_loader_flags() {
+  std::vector<Flag> flags;
+  flags.push_back(with_default(like_train("image-size",
+                                          [](Settings& settings, const TrainConfig& checked) {
+                                            settings.bench_loader.image_size = *checked.image_size;
+                                          }),
+                               "224"));
+  flags.push_back(with_default(like_train("crop-scale",
+                                          [](Settings& settings, const TrainConfig& checked) {
+                                            settings.bench_loader.crop_scale_min =
+                                                *checked.crop_scale_min;
+                                            settings.bench_loader.crop_scale_max =
+                                                *checked.crop_scale_max;
+                                          }),
+                               "0.08,1"));
+  flags.push_back(with_default(like_train("batch-size",
+                                          [](Settings& settings, const TrainConfig& checked) {
+                                            settings.bench_loader.batch_size = *checked.batch_size;
+                                          }),
+                               "64"));
+  flags.back().help = "images a batch";
+  for (Flag& flag : flags) flag.section = "Images";
+  flags.push_back({.name = "seconds",
+                   .section = "Run",
+                   .value_name = "X",
+                   .default_text = "10",
+                   .help = "how long batches are timed",
+                   .set = [](Settings& settings, const std::string& given) {
+                     settings.bench_loader.seconds = parse_seconds(given);
+                   }});
+  flags.push_back(with_default(like_train("epochs",
+                                          [](Settings& settings, const TrainConfig& checked) {
+                                            settings.bench_loader.epochs = *checked.epochs;
+                                          }),
+                               "by --seconds"));
+  flags.back().help = "time exactly so many epochs";
+  flags.back().section = "Run";
+  flags.push_back(like_train("workers", [](Settings& settings, const TrainConfig& checked) {
+    settings.bench_loader.workers = checked.workers;
+  }));
+  flags.back().section = "Run";
   for (Flag& flag : flags) flag.is_essential = true;
   add_output_flags(flags, "the result as one line of JSON");
   return flags;
@@ -78,6 +126,33 @@ Command bench_step_command() {
             if (arguments.empty()) return;
             fail_with_hint(ErrorKind::Config, "pounce bench step -h lists the flags",
                            "bench step: expected flags only, found {}", fmt::join(arguments, ", "));
+          }};
+}
+
+Command bench_loader_command() {
+  return {.name = "bench loader",
+          .arguments = "DIR",
+          .summary = "measure the speed of preparing images",
+          .details =
+              "Times what pounce train does with images before the first layer sees them: read, "
+              "decode, random resized crop, flip, batch. DIR is any folder that pounce train "
+              "takes (its training images, none held back), or any folder with images below it. "
+              "The first "
+              "batches are compared first: one decode thread, several, and one image after the "
+              "other must give the same bytes; a difference ends the command with exit code 1. "
+              "Prints images per second of the median quarter of a second, of the slowest and "
+              "fastest tenth, and per second of CPU time, and where the time went.",
+          .examples = {"pounce bench loader photos/",
+                       "pounce bench loader photos/ --workers 1 --epochs 2 --json"},
+          .flags = bench_loader_flags(),
+          .take_arguments = [](Settings& settings, const std::vector<std::string>& arguments) {
+            if (arguments.size() != 1) {
+              fail_with_hint(
+                  ErrorKind::Config, "for example: pounce bench loader photos/",
+                  "bench loader: expected one folder, found {}",
+                  arguments.empty() ? "nothing" : fmt::format("{}", fmt::join(arguments, ", ")));
+            }
+            settings.bench_loader.data = arguments[0];
           }};
 }
 

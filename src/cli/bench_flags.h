@@ -6,5 +6,6 @@
 namespace pounce::cli {
 
 Command bench_step_command();
+Command bench_loader_command();
 
 }  // namespace pounce::cli

@@ -54,6 +54,7 @@ constexpr CommandFunction kFunctions[] = {
     {"predict", run_predict, true},
     {"inspect", run_inspect, true},
     {"bench step", run_bench_step, true},
+    {"bench loader", run_bench_loader, true},
 };
 
 int run_command(const Command& command, const Settings& settings) {

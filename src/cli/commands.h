@@ -18,5 +18,6 @@ int run_eval(Session& session);
 int run_predict(Session& session);
 int run_inspect(Session& session);
 int run_bench_step(Session& session);
+int run_bench_loader(Session& session);
 
 }  // namespace pounce::cli

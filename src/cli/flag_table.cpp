@@ -287,8 +287,9 @@ const Flag* Command::find(char short_name) const {
 }
 
 std::span<const Command> commands() {
-  static const std::vector<Command> table = {train_command(), eval_command(), predict_command(),
-                                             inspect_command(), bench_step_command()};
+  static const std::vector<Command> table = {train_command(),      eval_command(),
+                                             predict_command(),    inspect_command(),
+                                             bench_step_command(), bench_loader_command()};
   return table;
 }
 

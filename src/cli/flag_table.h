@@ -44,6 +44,7 @@ struct Settings {
   bool nul_separated = false;      // of the paths on standard input
 
   BenchStepConfig bench_step;
+  BenchLoaderConfig bench_loader;
 
   std::string inspect_model;
 };

@@ -149,6 +149,31 @@ std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult
                {"verification", std::move(verification)}});
 }
 
+std::string bench_loader_json(const BenchLoaderConfig& config, const BenchLoaderResult& result) {
+  const LoaderVerification& check = result.verification;
+  Json verification = {
+      {"images", check.images}, {"decoded", check.decoded}, {"seconds", check.seconds}};
+  return line({{"type", "bench_loader"},
+               {"data", config.data},
+               {"images", result.images},
+               {"skipped", result.skipped},
+               {"image_size", config.image_size},
+               {"batch_size", config.batch_size},
+               {"crop_scale", {config.crop_scale_min, config.crop_scale_max}},
+               {"threads", result.threads},
+               {"images_per_second", result.images_per_second},
+               {"p10", result.p10},
+               {"p90", result.p90},
+               {"images_per_cpu_second", result.images_per_cpu_second},
+               {"read_ms", result.read_ms},
+               {"decode_ms", result.decode_ms},
+               {"transform_ms", result.transform_ms},
+               {"wait_ms", result.wait_ms},
+               {"timed", result.timed},
+               {"seconds", result.seconds},
+               {"verification", std::move(verification)}});
+}
+
 std::string dump_json(const EvalRecord& record) {
   return line({{"path", record.path}, {"label", record.label}, {"logits", record.logits}});
 }
@@ -177,6 +202,7 @@ std::span<const JsonEventKeys> json_event_keys() {
         "images",
         "images_per_second",
         "data_wait_fraction",
+        "data_limit",
         "skipped",
         "skipped_updates",
         "loss_scale",
@@ -202,6 +228,10 @@ std::span<const JsonEventKeys> json_event_keys() {
        {"model", "image_size", "batch_size", "precision", "optimizer", "device", "parameters",
         "planned_bytes", "images_per_second", "p10", "p90", "step_ms", "steps", "seconds",
         "verification"}},
+      {"bench_loader",
+       {"data", "images", "skipped", "image_size", "batch_size", "crop_scale", "threads",
+        "images_per_second", "p10", "p90", "images_per_cpu_second", "read_ms", "decode_ms",
+        "transform_ms", "wait_ms", "timed", "seconds", "verification"}},
   };
   return table;
 }

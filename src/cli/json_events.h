@@ -20,6 +20,7 @@ std::string eval_json(const EvalResult& result);
 std::string prediction_json(const Prediction& prediction);
 std::string inspect_json(const Inspection& inspection);
 std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult& result);
+std::string bench_loader_json(const BenchLoaderConfig& config, const BenchLoaderResult& result);
 // {path, label, logits}: every logit in digits that read back to the same float.
 std::string dump_json(const EvalRecord& record);
 

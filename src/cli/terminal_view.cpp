@@ -192,6 +192,7 @@ std::string epoch_line(const EpochEnd& epoch, bool with_balanced) {
   }
   text += speed(epoch.images_per_second);
   text += fmt::format("  data wait {:.0f}%", 100 * epoch.data_wait_fraction);
+  if (!epoch.data_limit.empty()) text += fmt::format(" ({})", epoch.data_limit);
   text += "  memory " + memory_of(epoch.allocated_bytes, epoch.planned_bytes);
   if (epoch.seconds_left > 0) text += "  " + human_duration(epoch.seconds_left) + " left";
   return text;

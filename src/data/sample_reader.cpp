@@ -112,9 +112,9 @@ Result<void> SampleReader::prepare_and_store(uint32_t index, const FileStamp& st
   Result<void> decoded = decode_image(file_, image_, {.exif = options_.preprocessing.exif});
   seconds_.decode += monotonic_seconds() - start;
   if (!decoded && decoded.error().kind() == ErrorKind::OutOfMemory) throw decoded.error();
-  if (!decoded) return decoded;
-  // Scaled decoding would give other bytes than the whole picture does.
-  if (may_decode_scaled(image_.width, image_.height, preparer_.rule())) {
+  // Damage outside the crop does not matter without a cache, so it must not with one; and scaled
+  // decoding would give other bytes than the whole picture does.
+  if (!decoded || may_decode_scaled(image_.width, image_.height, preparer_.rule())) {
     return preparer_.from_bytes(file_, key, out);
   }
   preparer_.from_pixels(image_, key, out);

@@ -6,6 +6,7 @@
 #include "pounce/bench.h"
 #include "train/device.h"
 #include "train/inference.h"
+#include "train/percentile.h"
 #include "train/synthetic_step.h"
 #include "train/verify_step.h"
 
@@ -42,13 +43,6 @@ std::vector<double> time_steps(int steps, double seconds, Step step) {
     times.push_back(now - before);
   }
   return times;
-}
-
-// Between the two nearest ranks. `sorted` is not empty.
-double percentile(const std::vector<double>& sorted, double share) {
-  double at = share * double(sorted.size() - 1);
-  size_t below = size_t(at), above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - double(below)) * (sorted[above] - sorted[below]);
 }
 
 StepSpec make_spec(const BenchStepConfig& config) {

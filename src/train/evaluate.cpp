@@ -145,7 +145,8 @@ EvalResult evaluate(const EvalConfig& config,
                       .preprocessing = model.preprocessing(),
                       .augmentation = {.enabled = false},
                       .shuffle = false,
-                      .workers = config.workers},
+                      .workers = config.workers,
+                      .stop = stop},
                      set.samples);
   auto on_batch = [&](const ImageBatch& batch, std::span<const float> logits) {
     size_t classes = model.info().classes.size();

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/error.h"
+
 namespace pounce {
 
 std::string evaluation_program(int batch) {
@@ -23,13 +25,18 @@ void evaluate_loader(
     Session& session, const StepSpec& spec, BatchLoader& loader, std::stop_token stop,
     const std::function<void(const ImageBatch&, std::span<const float> logits)>& on_batch) {
   loader.start_epoch(0);
-  while (!stop.stop_requested()) {
-    std::optional<ImageBatch> batch = loader.next();
-    if (!batch) return;
-    std::vector<float> logits;
-    if (batch->size() > 0) logits = run_evaluation(session, spec, batch->images, batch->size());
-    on_batch(*batch, logits);
-    loader.recycle(std::move(*batch));
+  try {
+    while (!stop.stop_requested()) {
+      std::optional<ImageBatch> batch = loader.next();
+      if (!batch) return;
+      std::vector<float> logits;
+      if (batch->size() > 0) logits = run_evaluation(session, spec, batch->images, batch->size());
+      on_batch(*batch, logits);
+      loader.recycle(std::move(*batch));
+    }
+  } catch (const Error& error) {
+    // The loader's answer to a stop while it is waited for.
+    if (error.kind() != ErrorKind::Interrupted || !stop.stop_requested()) throw;
   }
 }
 

@@ -77,6 +77,7 @@ Json to_json(const EpochEnd& event) {
           {"images", event.images},
           {"images_per_second", event.images_per_second},
           {"data_wait_fraction", event.data_wait_fraction},
+          {"data_limit", event.data_limit},
           {"skipped", event.skipped},
           {"skipped_updates", event.skipped_updates},
           {"loss_scale", event.loss_scale},

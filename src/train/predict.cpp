@@ -70,7 +70,8 @@ class Predictor::Impl {
                         .preprocessing = model_.preprocessing(),
                         .augmentation = {.enabled = false},
                         .shuffle = false,
-                        .workers = options_.workers},
+                        .workers = options_.workers,
+                        .stop = stop},
                        samples);
     auto on_batch = [&](const ImageBatch& batch, std::span<const float> logits) {
       report(batch, logits, paths, on_prediction);

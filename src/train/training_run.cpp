@@ -25,6 +25,8 @@
 namespace pounce {
 namespace {
 
+constexpr double kWaitWorthNaming = 0.05;  // share of an epoch's training
+
 // The batch sizes an epoch over `samples` has.
 std::set<int> distinct_sizes(const SampleList& samples, int batch_size) {
   std::vector<int> sizes = batch_sizes(int64_t(samples.size()), batch_size);
@@ -58,9 +60,10 @@ class TrainingRun::Impl {
   void make_runner();
   void open_folder();
   void announce();
-  void make_loaders();
+  void make_loaders(const std::stop_token& stop);
 
   bool train_epoch(int epoch, const std::stop_token& stop);
+  bool train_batches(int epoch, const std::stop_token& stop);
   void train_batch(const ImageBatch& batch);
   bool add_train_program(int size);
   void estimate_time();
@@ -154,7 +157,7 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   for (const ClassCounts& counts : dataset_.class_counts) images_left_.push_back(counts.train);
   if (init) start_ = std::make_unique<StartWeights>(std::move(*init), info_);
   make_runner();
-  make_loaders();
+  make_loaders(stop);
 }
 
 // Last of the preparations, so that nothing is left behind by a run that could not begin.
@@ -182,14 +185,15 @@ void TrainingRun::Impl::make_runner() {
   runner_->set_learning_rates(learning_rates_);
 }
 
-void TrainingRun::Impl::make_loaders() {
+void TrainingRun::Impl::make_loaders(const std::stop_token& stop) {
   BatchLoaderOptions options{.root = dataset_.root,
                              .batch_size = *config_.batch_size,
                              .preprocessing = preprocessing_of(info_),
                              .augmentation = make_augmentation(config_),
                              .sampler = to_sampler(config_.sampler),
                              .seed = config_.seed,
-                             .workers = config_.workers};
+                             .workers = config_.workers,
+                             .stop = stop};
   train_loader_ = std::make_unique<BatchLoader>(options, dataset_.train);
   if (dataset_.val.empty()) return;
   options.augmentation = {.enabled = false};
@@ -280,6 +284,16 @@ bool TrainingRun::Impl::is_patience_over(int epoch) {
 
 // False when it was stopped.
 bool TrainingRun::Impl::train_epoch(int epoch, const std::stop_token& stop) {
+  try {
+    return train_batches(epoch, stop);
+  } catch (const Error& error) {
+    // The loader's answer to a stop while it is waited for.
+    if (error.kind() != ErrorKind::Interrupted || !stop.stop_requested()) throw;
+    return false;
+  }
+}
+
+bool TrainingRun::Impl::train_batches(int epoch, const std::stop_token& stop) {
   tally_ = {};
   train_loader_->start_epoch(uint32_t(epoch - 1));
   int64_t total = int64_t(dataset_.train.size());
@@ -446,6 +460,9 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
   end.images = tally_.images;
   end.images_per_second = clock_.images_per_second(tally_.images);
   end.data_wait_fraction = train_loader_->wait_seconds() / clock_.train_seconds();
+  if (end.data_wait_fraction > kWaitWorthNaming) {
+    end.data_limit = slowest_stage(train_loader_->stage_seconds());
+  }
   end.skipped = int64_t(skipped_.size());
   end.planned_bytes = int64_t(session().planned_bytes());
   end.allocated_bytes = int64_t(session().allocated_bytes());
@@ -484,7 +501,8 @@ double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
                              .preprocessing = preprocessing_of(info_),
                              .augmentation = {.enabled = false},
                              .shuffle = false,
-                             .workers = config_.workers};
+                             .workers = config_.workers,
+                             .stop = stop};
   BatchLoader loader(options, dataset_.test);
   return validate(loader, epochs_done_, stop).tally().accuracy();
 }

@@ -140,6 +140,26 @@ TEST(Parse, BenchStep) {
   EXPECT_THAT(parse_error("bench step", {"--imgsz", "1"}).hint(), HasSubstr("--image-size N"));
 }
 
+TEST(Parse, BenchLoader) {
+  BenchLoaderConfig bench =
+      parse("bench loader", {"photos", "--image-size", "64", "-b", "8", "-j", "3", "--crop-scale",
+                             "0.5,0.9", "--epochs", "2", "--seconds", "3"})
+          .bench_loader;
+  EXPECT_EQ(bench.data, "photos");
+  EXPECT_EQ(bench.image_size, 64);
+  EXPECT_EQ(bench.batch_size, 8);
+  EXPECT_EQ(bench.workers, 3);
+  EXPECT_EQ(bench.crop_scale_min, 0.5);
+  EXPECT_EQ(bench.crop_scale_max, 0.9);
+  EXPECT_EQ(bench.epochs, 2);
+  EXPECT_EQ(bench.seconds, 3);
+  EXPECT_EQ(parse("bench loader", {"photos", "--crop-scale", "0.5"}).bench_loader.crop_scale_max,
+            1);
+  EXPECT_THAT(parse_error("bench loader", {}).message(), HasSubstr("found nothing"));
+  EXPECT_THAT(parse_error("bench loader", {"a", "b"}).message(), HasSubstr("a, b"));
+  EXPECT_THAT(parse_error("bench loader", {"a", "--seconds", "x"}).message(), HasSubstr("above 0"));
+}
+
 TEST(Parse, HelpEndsTheReading) {
   const Command& train = *find_command("train");
   EXPECT_EQ(parse_arguments(train, std::vector<std::string>{"-h"}).action, FlagAction::ShortHelp);

@@ -82,8 +82,8 @@ void add_run_options(std::vector<TrainOption>& table) {
                                 .value_name = "N",
                                 .default_text = "auto",
                                 .help = "threads that read and decode images",
-                                .details = "auto: as many as the process may use. No influence on "
-                                           "any result."},
+                                .details = "auto: as many as prove useful, up to those the process "
+                                           "may use. No influence on any result."},
                                &TrainConfig::workers));
   table.push_back(thread_count({.name = "threads",
                                 .group = kGroup,
