@@ -75,7 +75,8 @@ struct DatasetOptions {
 class POUNCE_API Dataset {
  public:
   // Scans the folder as `pounce train` does: the same parts, classes, split rule and refusals.
-  // Reads the header of every file. Throws Config, Io, BadData.
+  // Reads the header of every file, or of those that have changed since an index of them was left
+  // in the cache folder (docs/data.md). Throws Config, Io, BadData.
   explicit Dataset(const std::string& folder, const DatasetOptions& options = {});
   // Parts of one's own; a null part is empty. Throws InvalidArgument where `train` is null, classes
   // are less than 2, empty or differ between parts, a label is not one of them, or a name repeats.

@@ -119,6 +119,12 @@ struct WeightsLoaded {
   std::vector<std::string> unknown;      // of the file; not used
 };
 
+// While the folder is scanned, a few times a second, for progress displays.
+struct ScanProgress {
+  int64_t files = 0;  // found so far; with a total: those whose header is read
+  int64_t total = 0;  // of all folders; 0 while they are being listed
+};
+
 // After every update, for progress displays; cheap and frequent.
 struct StepProgress {
   int epoch = 0;  // from 1
@@ -194,8 +200,8 @@ struct RunEnd {
   double start_seconds = 0;  // process start to the first step launched
 };
 
-using Event = std::variant<RunBegin, WeightsLoaded, StepProgress, EpochEnd, CheckpointSaved,
-                           WarningIssued, NoteIssued, ProgramBuilt, RunEnd>;
+using Event = std::variant<ScanProgress, RunBegin, WeightsLoaded, StepProgress, EpochEnd,
+                           CheckpointSaved, WarningIssued, NoteIssued, ProgramBuilt, RunEnd>;
 // Called from the thread that runs the training. An exception thrown by it ends the run.
 using EventSink = std::function<void(const Event&)>;
 

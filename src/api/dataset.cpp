@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "api/image_list.h"
+#include "base/cache_folder.h"
 #include "base/checksum.h"
 #include "data/decode.h"
 #include "train/defaults.h"
@@ -150,7 +151,8 @@ Dataset::Dataset(const std::string& folder, const DatasetOptions& options) {
   ImageFolder found = scan_dataset({.root = folder,
                                     .val_fraction = options.val_fraction,
                                     .on_bad = to_on_bad(options.on_bad),
-                                    .threads = std::max(0, options.workers)});
+                                    .threads = std::max(0, options.workers),
+                                    .cache_folder = cache_folder()});
   auto parts = std::make_shared<Parts>();
   parts->train = part_of(found, found.train);
   parts->val = part_of(found, found.val);

@@ -5,9 +5,12 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -22,21 +25,49 @@ std::optional<struct stat> status_of(const std::string& path) {
   return status;
 }
 
-DirectoryEntry describe_entry(const std::string& folder, std::string name) {
-  DirectoryEntry entry;
-  std::string path = join_path(folder, name);
-  entry.name = std::move(name);
+int64_t nanoseconds(const timespec& time) {
+  return int64_t(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+FileStatus to_file_status(const struct stat& status) {
+  FileStatus found;
+  if (S_ISREG(status.st_mode)) found.kind = EntryKind::File;
+  if (S_ISDIR(status.st_mode)) found.kind = EntryKind::Directory;
+  if (S_ISLNK(status.st_mode)) found.kind = EntryKind::Link;
+  found.id = {uint64_t(status.st_dev), uint64_t(status.st_ino)};
+  found.size = uint64_t(status.st_size);
+  found.mtime_ns = nanoseconds(status.st_mtim);
+  found.ctime_ns = nanoseconds(status.st_ctim);
+  return found;
+}
+
+FileStatus status_at(int folder, const char* name) {
+  FileStatus found;
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
+  if (::fstatat(folder, name, &status, 0) != 0) {
     // A link that leads nowhere, or round in a circle; else the name vanished or is not for us.
-    bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
-    entry.kind = is_link ? EntryKind::DanglingLink : EntryKind::Other;
-    return entry;
+    bool is_link =
+        ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(status.st_mode);
+    if (is_link) found.kind = EntryKind::DanglingLink;
+    return found;
   }
-  if (S_ISREG(status.st_mode)) entry.kind = EntryKind::File;
-  if (S_ISDIR(status.st_mode)) entry.kind = EntryKind::Directory;
-  entry.id = {uint64_t(status.st_dev), uint64_t(status.st_ino)};
-  entry.size = uint64_t(status.st_size);
+  return to_file_status(status);
+}
+
+// Asks the file system only where the folder itself does not say it all.
+DirectoryEntry describe_entry(int folder, const dirent& found,
+                              const std::function<bool(std::string_view)>& skip_link) {
+  DirectoryEntry entry;
+  entry.name = found.d_name;
+  if (found.d_type == DT_REG) {
+    entry.kind = EntryKind::File;
+  } else if (found.d_type == DT_LNK && skip_link && skip_link(entry.name)) {
+    entry.kind = EntryKind::Link;
+  } else {
+    FileStatus status = status_at(folder, found.d_name);
+    entry.kind = status.kind;
+    entry.id = status.id;
+  }
   return entry;
 }
 
@@ -47,22 +78,20 @@ class Walker {
 
   void walk(const std::string& relative) {
     Result<std::vector<DirectoryEntry>> entries =
-        list_directory(relative.empty() ? root_ : join_path(root_, relative));
+        list_directory(relative.empty() ? root_ : join_path(root_, relative), visitor_.skip_link);
     if (!entries) {
       if (visitor_.failed) visitor_.failed(relative, entries.error());
       return;
     }
-    for (const DirectoryEntry& entry : *entries) visit(join_path(relative, entry.name), entry);
+    for (const DirectoryEntry& entry : *entries) {
+      if (visitor_.is_done && visitor_.is_done()) return;
+      visit(join_path(relative, entry.name), entry);
+    }
   }
 
   void start() {
     // A link to a folder above the root is a circle as well.
-    for (std::string path = canonical_path(root_);; path = parent_path(path)) {
-      if (auto status = status_of(path)) {
-        open_.push_back({uint64_t(status->st_dev), uint64_t(status->st_ino)});
-      }
-      if (path == parent_path(path)) break;
-    }
+    open_ = folder_chain(root_);
     walk("");
   }
 
@@ -91,7 +120,8 @@ class Walker {
 
 }  // namespace
 
-Result<std::vector<DirectoryEntry>> list_directory(const std::string& path) {
+Result<std::vector<DirectoryEntry>> list_directory(
+    const std::string& path, const std::function<bool(std::string_view name)>& skip_link) {
   std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), ::closedir);
   auto list_error = [&](int error_number) {
     return tl::make_unexpected(
@@ -103,8 +133,9 @@ Result<std::vector<DirectoryEntry>> list_directory(const std::string& path) {
     errno = 0;
     const dirent* found = ::readdir(folder.get());
     if (!found) break;
-    std::string name = found->d_name;
-    if (name != "." && name != "..") entries.push_back(describe_entry(path, std::move(name)));
+    std::string_view name = found->d_name;
+    if (name == "." || name == "..") continue;
+    entries.push_back(describe_entry(::dirfd(folder.get()), *found, skip_link));
   }
   if (errno != 0) return list_error(errno);
   // Bytes of UTF-8 compare as code points do.
@@ -113,8 +144,61 @@ Result<std::vector<DirectoryEntry>> list_directory(const std::string& path) {
   return entries;
 }
 
+Result<FolderHandle> FolderHandle::open(const std::string& path) {
+  int descriptor = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return tl::make_unexpected(
+        Error(ErrorKind::Io, fmt::format("cannot open {}: {}", path, os_error_text(errno))));
+  }
+  return FolderHandle(descriptor);
+}
+
+FolderHandle::FolderHandle(FolderHandle&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+FolderHandle& FolderHandle::operator=(FolderHandle&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  return *this;
+}
+
+FolderHandle::~FolderHandle() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+FileStatus FolderHandle::status_of(const char* name) const {
+  return status_at(descriptor_, name);
+}
+
+FileStatus FolderHandle::own_status_of(const char* name) const {
+  struct stat status {};
+  bool is_known = ::fstatat(descriptor_, name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+  return is_known ? to_file_status(status) : FileStatus();
+}
+
+std::string_view FolderHandle::link_target(const char* name, std::span<char> buffer) const {
+  ssize_t n = ::readlinkat(descriptor_, name, buffer.data(), buffer.size());
+  // A full buffer may hold less than there is.
+  return n <= 0 || size_t(n) == buffer.size() ? "" : std::string_view(buffer.data(), size_t(n));
+}
+
+int64_t file_clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return nanoseconds(now);
+}
+
 void walk_directory(const std::string& root, const DirectoryVisitor& visitor) {
   Walker(root, visitor).start();
+}
+
+std::vector<FileId> folder_chain(const std::string& path) {
+  std::vector<FileId> chain;
+  for (std::string part = canonical_path(path);; part = parent_path(part)) {
+    if (auto status = status_of(part)) {
+      chain.push_back({uint64_t(status->st_dev), uint64_t(status->st_ino)});
+    }
+    if (part == parent_path(part)) return chain;
+  }
 }
 
 bool path_exists(const std::string& path) {

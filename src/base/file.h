@@ -112,17 +112,51 @@ struct FileId {
   auto operator<=>(const FileId&) const = default;
 };
 
-enum class EntryKind { File, Directory, DanglingLink, Other };
+enum class EntryKind { File, Directory, DanglingLink, Link, Other };
 
 struct DirectoryEntry {
   std::string name;
-  EntryKind kind = EntryKind::Other;  // of what a link points to
-  FileId id;
-  uint64_t size = 0;
+  EntryKind kind = EntryKind::Other;  // of what a link points to; Link where it was not followed
+  FileId id;                          // of folders; nothing else is asked for it
 };
 
-// Without "." and "..", in code-point order. Links are followed. Error kind Io.
-Result<std::vector<DirectoryEntry>> list_directory(const std::string& path);
+// Without "." and "..", in code-point order. Links are followed, but those whose name `skip_link`
+// is true of: finding out what a link leads to takes as long as reading its name. Error kind Io.
+Result<std::vector<DirectoryEntry>> list_directory(
+    const std::string& path, const std::function<bool(std::string_view name)>& skip_link = {});
+
+struct FileStatus {
+  EntryKind kind = EntryKind::Other;
+  FileId id;
+  uint64_t size = 0;
+  int64_t mtime_ns = 0, ctime_ns = 0;  // of the content, of content or attributes; since 1970
+};
+
+// A folder held open, so that its many files can be asked about by name alone. Move-only.
+class FolderHandle {
+ public:
+  static Result<FolderHandle> open(const std::string& path);
+  FolderHandle(FolderHandle&& other) noexcept;
+  FolderHandle& operator=(FolderHandle&& other) noexcept;
+  FolderHandle(const FolderHandle&) = delete;
+  FolderHandle& operator=(const FolderHandle&) = delete;
+  ~FolderHandle();
+
+  // `name` may be a path from here on. Of what a link leads to; DanglingLink where that is nothing,
+  // Other for a name that has gone.
+  FileStatus status_of(const char* name) const;
+  // The same, but Link for a link, wherever it leads.
+  FileStatus own_status_of(const char* name) const;
+  // Where a link leads, as it is written in it; empty for what is no link. Valid while `buffer` is.
+  std::string_view link_target(const char* name, std::span<char> buffer) const;
+
+ private:
+  explicit FolderHandle(int descriptor) : descriptor_(descriptor) {}
+  int descriptor_ = -1;
+};
+
+// Nanoseconds since 1970 by the clock that dates files.
+int64_t file_clock_ns();
 
 struct DirectoryVisitor {
   // Whether to descend.
@@ -131,11 +165,19 @@ struct DirectoryVisitor {
   std::function<void(const std::string& relative, const DirectoryEntry&)> visit;
   // A folder that cannot be listed; the walk goes on.
   std::function<void(const std::string& relative, const Error&)> failed;
+  // Of list_directory.
+  std::function<bool(std::string_view name)> skip_link{};
+  // Ends the walk as soon as it is true.
+  std::function<bool()> is_done{};
 };
 
 // Depth first in code-point order; `relative` is the path below `root`. A folder that is its own
 // ancestor through a link is not entered again. An unreadable `root` goes to failed("").
 void walk_directory(const std::string& root, const DirectoryVisitor& visitor);
+
+// The ids of a folder, links resolved, and of every folder above it: what a link in it must not
+// lead to.
+std::vector<FileId> folder_chain(const std::string& path);
 
 bool path_exists(const std::string& path);
 // Nothing is there; false when that cannot be known for want of rights.

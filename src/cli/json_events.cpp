@@ -72,7 +72,9 @@ Json description_object(const ModelDescription& model) {
 }  // namespace
 
 std::string event_json(const Event& event) {
-  return std::holds_alternative<StepProgress>(event) ? "" : event_to_json(event);
+  bool is_progress =
+      std::holds_alternative<StepProgress>(event) || std::holds_alternative<ScanProgress>(event);
+  return is_progress ? "" : event_to_json(event);
 }
 
 std::string eval_json(const EvalResult& result) {

@@ -14,7 +14,7 @@
 
 namespace pounce::cli {
 
-// Without a line feed. Empty for StepProgress, which is for displays only.
+// Without a line feed. Empty for StepProgress and ScanProgress, which are for displays only.
 std::string event_json(const Event& event);
 std::string eval_json(const EvalResult& result);
 std::string prediction_json(const Prediction& prediction);

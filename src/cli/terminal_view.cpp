@@ -15,6 +15,7 @@ namespace pounce::cli {
 namespace {
 
 constexpr double kSecondsBetweenDraws = 1.0 / 6;
+constexpr double kSecondsBeforeScan = 1;
 constexpr size_t kClassesNamed = 10;
 
 std::string percent(double fraction) {
@@ -180,6 +181,17 @@ std::string progress_line(const StepProgress& progress, int width) {
   return truncate_to_width(line + picture + counts + values + rate + left, width);
 }
 
+std::string scan_line(int64_t files, int64_t total, int width) {
+  constexpr int kBar = 24;
+  if (total == 0) {
+    return truncate_to_width(fmt::format("listing  {} files", group_digits(files)), width);
+  }
+  std::string counts = fmt::format("  {}/{} files", group_digits(files), group_digits(total));
+  std::string line = "scanning" + bar(double(files) / double(total), kBar) + counts;
+  if (display_width(line) > width) line = "scanning" + counts;
+  return truncate_to_width(line, width);
+}
+
 std::string epoch_line(const EpochEnd& epoch, bool with_balanced) {
   std::string text = epoch_of(epoch.epoch, epoch.epochs);
   text += measures("train", epoch.train_loss, epoch.train_accuracy);
@@ -204,6 +216,16 @@ TerminalView::TerminalView(ViewOptions options, Output& output)
 void TerminalView::handle(const Event& event) {
   if (options_.quiet) return;
   std::visit([this](const auto& one) { show(one); }, event);
+}
+
+// A scan that is over at once shows nothing.
+void TerminalView::show(const ScanProgress& event) {
+  if (options_.progress != ProgressMode::Bar) return;
+  double now = options_.clock();
+  if (scan_began_ < 0) scan_began_ = now;
+  if (now - scan_began_ < kSecondsBeforeScan || now - last_drawn_ < kSecondsBetweenDraws) return;
+  last_drawn_ = now;
+  output_.progress(scan_line(event.files, event.total, options_.width() - 1));
 }
 
 void TerminalView::show(const RunBegin& event) {

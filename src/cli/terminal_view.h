@@ -24,6 +24,7 @@ class TerminalView {
   void handle(const Event& event);
 
  private:
+  void show(const ScanProgress& event);
   void show(const RunBegin& event);
   void show(const WeightsLoaded& event);
   void show(const StepProgress& event);
@@ -37,12 +38,15 @@ class TerminalView {
   ViewOptions options_;
   Output& output_;
   double last_drawn_ = -1;
+  double scan_began_ = -1;
   bool is_imbalanced_ = false;  // of the run in progress
 };
 
 // The progress line in at most `width` columns: the parts that do not fit are left out, the least
 // important first.
 std::string progress_line(const StepProgress& progress, int width);
+// "scanning  [====    ]  41,200/100,000 files", or "listing  41,200 files".
+std::string scan_line(int64_t files, int64_t total, int width);
 // "epoch  3/40  train 0.693 54.1%  val 0.680 57.6%  45 img/s  ..."
 // `with_balanced`: balanced accuracy beside accuracy.
 std::string epoch_line(const EpochEnd& epoch, bool with_balanced = false);

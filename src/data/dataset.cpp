@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "data/folder_form.h"
 #include "data/header_scan.h"
+#include "data/scan_meter.h"
 #include "data/split_rule.h"
 
 namespace pounce {
@@ -25,7 +26,7 @@ struct ScannedSplit {
 std::vector<std::string> class_names(const SplitTree& train, std::vector<std::string>& empty) {
   std::vector<std::string> names;
   for (const ClassFolder& folder : train.classes) {
-    (folder.files.empty() ? empty : names).push_back(folder.name);
+    (folder.files == 0 ? empty : names).push_back(folder.name);
   }
   return names;
 }
@@ -36,17 +37,17 @@ std::optional<int32_t> label_of(const std::vector<std::string>& classes, const s
   return int32_t(found - classes.begin());
 }
 
-std::vector<LabelledFolder> label_folders(const FolderForm& form, const SplitTree& tree,
-                                          const std::vector<std::string>& classes) {
-  std::vector<LabelledFolder> folders;
+// Labels of the files by `classes` in the place of the tree's.
+void label_files(const FolderForm& form, SplitTree& tree, const std::vector<std::string>& classes) {
+  std::vector<int32_t> labels(tree.classes.size(), -1);
   std::vector<std::string> unknown;
-  for (const ClassFolder& folder : tree.classes) {
-    if (folder.files.empty()) continue;
-    std::optional<int32_t> label = label_of(classes, folder.name);
-    if (label) folders.push_back({&folder, *label});
-    if (!label) unknown.push_back(folder.name);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (tree.classes[i].files == 0) continue;
+    std::optional<int32_t> label = label_of(classes, tree.classes[i].name);
+    labels[i] = label.value_or(-1);
+    if (!label) unknown.push_back(tree.classes[i].name);
   }
-  if (unknown.empty()) return folders;
+  if (unknown.empty()) return tree.files.replace_labels(labels);
   std::string path = join_path(form.root, join_path(tree.folder, unknown.front()));
   std::string place = join_path(form.root, join_path(form.train, unknown.front()));
   fail_with_hint(ErrorKind::Config,
@@ -151,7 +152,8 @@ class DatasetScanner {
  public:
   explicit DatasetScanner(const ScanOptions& options)
       : options_(options),
-        form_(find_folder_form({options.root, options.labels, {}, "pounce train", options.stop})) {}
+        form_(find_folder_form({options.root, options.labels, {}, "pounce train", options.stop})),
+        meter_(options.progress) {}
 
   ImageFolder run() {
     dataset_.root = form_.root;
@@ -165,19 +167,21 @@ class DatasetScanner {
                       join_path(form_.root, "train/"), command_for(join_path(form_.root, other))),
           "{} holds {}/ but no train/", form_.root, other);
     }
-    ScannedSplit train{list_split(form_, form_.train, dataset_.ignored), {}};
+    ScannedSplit train{list(form_.train), {}};
     std::vector<std::string> names = class_names(train.tree, dataset_.empty_classes);
     std::vector<ScannedSplit> others;
     drop_unlabelled_test();
     for (const std::string& folder : {form_.val, form_.test}) {
-      others.push_back(
-          {folder.empty() ? SplitTree{} : list_split(form_, folder, dataset_.ignored), {}});
+      others.push_back({folder.empty() ? SplitTree{} : list(folder), {}});
     }
     check_labels(others[0].tree);
+    bool is_worth_it = meter_.listed() >= kFilesWorthAnIndex;
+    index_.emplace(is_worth_it ? options_.cache_folder : "", form_.root);
     read_headers(train, names);
-    note_ignored();
     refuse_only_unsupported(form_, train.scan);
     for (ScannedSplit& split : others) read_headers(split, names);
+    index_->commit();
+    note_ignored();
     if (options_.on_bad == OnBad::Auto) {
       refuse_bad_classes(names, {&train.scan, &others[0].scan, &others[1].scan});
     }
@@ -233,9 +237,25 @@ class DatasetScanner {
 
   void read_headers(ScannedSplit& split, const std::vector<std::string>& names) {
     refuse_unlisted(split.tree, options_.on_bad);
-    split.scan =
-        scan_headers(label_folders(form_, split.tree, names),
-                     {form_.root, options_.on_bad == OnBad::Stop, options_.threads, options_.stop});
+    label_files(form_, split.tree, names);
+    size_t files = split.tree.files.size();
+    split.scan = scan_headers(std::exchange(split.tree.files, {}), *index_,
+                              {.root = form_.root,
+                               .stop_at_first_bad = options_.on_bad == OnBad::Stop,
+                               .threads = options_.threads,
+                               .progress = meter_.reading(),
+                               .stop = options_.stop});
+    meter_.add_read(files);
+    if (split.scan.linked_folders > 0) {
+      dataset_.ignored[kFolderLikeImage] += split.scan.linked_folders;
+    }
+  }
+
+  SplitTree list(const std::string& folder) {
+    SplitTree tree =
+        list_split(form_, folder, dataset_.ignored, {options_.threads, meter_.listing()});
+    meter_.add_listed(tree.files.size());
+    return tree;
   }
 
   void collect(ScannedSplit train, std::vector<ScannedSplit> others,
@@ -323,6 +343,8 @@ class DatasetScanner {
 
   const ScanOptions& options_;
   FolderForm form_;
+  std::optional<ScanIndex> index_;
+  ScanMeter meter_;
   ImageFolder dataset_;
 };
 

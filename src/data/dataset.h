@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <stop_token>
@@ -51,6 +52,14 @@ struct ImageFolder {
   double val_fraction = 0;  // of the rule; 0 when there is none
 };
 
+// How far a scan has come, for whoever waits.
+struct ScanCount {
+  int64_t files = 0;  // found while folders are listed, then judged by their header
+  int64_t total = 0;  // of all folders listed together; 0 while they are being listed
+};
+// Called in the thread that scans, a few times a second.
+using ScanObserver = std::function<void(const ScanCount&)>;
+
 enum class OnBad {
   Auto,  // skip, but refuse when over 10 % of a class is unusable
   Skip,
@@ -65,6 +74,10 @@ struct ScanOptions {
   double val_fraction = 0.2;  // 0: no validation; used when there is no validation folder
   OnBad on_bad = OnBad::Auto;
   int threads = 0;  // 0: usable_cores()
+  // Where an index of the headers is kept, see scan_index.h; "" for none. Beside time it changes
+  // nothing.
+  std::string cache_folder{};
+  ScanObserver progress{};
   std::stop_token stop{};
 };
 
@@ -90,6 +103,8 @@ struct EvalScanOptions {
   std::string program = "pounce eval MODEL";  // what is typed in front of the root; for hints
   OnBad on_bad = OnBad::Skip;                 // Auto acts as Skip
   int threads = 0;
+  std::string cache_folder{};  // as in ScanOptions
+  ScanObserver progress{};
   std::stop_token stop{};
 };
 

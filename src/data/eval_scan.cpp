@@ -1,11 +1,14 @@
 // scan_for_eval: the images of a folder that a trained model is measured on.
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "base/file.h"
 #include "base/text.h"
 #include "data/folder_form.h"
 #include "data/header_scan.h"
+#include "data/scan_meter.h"
 #include "data/split_rule.h"
 
 namespace pounce {
@@ -60,8 +63,8 @@ std::vector<Part> choose_parts(const FolderForm& form, Split split, bool has_rul
 [[noreturn]] void fail_unknown_class(const SplitTree& tree, const ClassFolder& found,
                                      const std::vector<std::string>& classes) {
   std::string folder = join_path(tree.folder, found.name);
-  bool is_folder = found.files.front().path.starts_with(folder + "/");
-  std::string place = is_folder ? fmt::format("folder {}/", folder) : found.files.front().path;
+  bool is_folder = found.first_path.starts_with(folder + "/");
+  std::string place = is_folder ? fmt::format("folder {}/", folder) : found.first_path;
   auto near = nearest(found.name, classes);
   std::string hint = near ? fmt::format("did you mean {}? Rename or remove it", *near)
                           : "remove it, or evaluate a model that knows the class";
@@ -70,48 +73,86 @@ std::vector<Part> choose_parts(const FolderForm& form, Split split, bool has_rul
                  list_some(classes, 12));
 }
 
-std::vector<LabelledFolder> label_by_model(const SplitTree& tree,
-                                           const std::vector<std::string>& classes) {
+void label_by_model(SplitTree& tree, const std::vector<std::string>& classes) {
   std::vector<std::string> names;
   for (const std::string& name : classes) names.push_back(to_nfc(name));
-  std::vector<LabelledFolder> folders;
+  std::vector<int32_t> labels;
   for (const ClassFolder& folder : tree.classes) {
-    if (folder.files.empty()) continue;
     auto found = std::find(names.begin(), names.end(), folder.name);
-    if (found == names.end()) fail_unknown_class(tree, folder, classes);
-    folders.push_back({&folder, int32_t(found - names.begin())});
+    if (found == names.end() && folder.files > 0) fail_unknown_class(tree, folder, classes);
+    labels.push_back(int32_t(found - names.begin()));
   }
-  return folders;
+  tree.files.replace_labels(labels);
 }
 
-void read_part(const FolderForm& form, const Part& part, const EvalScanOptions& options,
-               EvalSet& set) {
-  SplitTree tree = list_split(form, part.folder, set.ignored);
-  if (!tree.unlisted.empty() && options.on_bad != OnBad::Skip) {
-    fail_with_hint(ErrorKind::Io, "check the rights of the folder", "{}",
-                   tree.unlisted.front().reason);
+// Reads the parts into the set.
+class PartReader {
+ public:
+  PartReader(const FolderForm& form, const EvalScanOptions& options, EvalSet& set)
+      : form_(form), options_(options), set_(set), meter_(options.progress) {}
+
+  void read(const std::vector<Part>& parts) {
+    std::vector<SplitTree> trees;
+    for (const Part& part : parts) {
+      trees.push_back(
+          list_split(form_, part.folder, set_.ignored, {options_.threads, meter_.listing()}));
+      meter_.add_listed(trees.back().files.size());
+    }
+    bool is_worth_it = meter_.listed() >= kFilesWorthAnIndex;
+    index_.emplace(is_worth_it ? options_.cache_folder : "", form_.root);
+    for (size_t i = 0; i < parts.size(); ++i) read(parts[i], trees[i]);
+    index_->commit();
   }
-  HeaderScan scan =
-      scan_headers(label_by_model(tree, options.classes),
-                   {form.root, options.on_bad == OnBad::Stop, options.threads, options.stop});
-  std::vector<bool> is_val =
-      held_back(scan.samples, part.folder, options.split_fraction.value_or(0));
-  std::vector<uint32_t> wanted;
-  for (size_t i = 0; i < scan.samples.size(); ++i) {
-    auto recorded = options.recorded_sides.find(scan.samples.path(i));
-    bool is_recorded = recorded != options.recorded_sides.end();
-    bool is_held_back = is_recorded ? recorded->second == Split::Val : is_val[i];
-    bool is_wanted =
-        part.which == Part::Which::All || is_held_back == (part.which == Part::Which::HeldBack);
-    if (!is_wanted) continue;
-    wanted.push_back(uint32_t(i));
-    set.unrecorded += is_recorded ? 0 : 1;
+
+ private:
+  void read(const Part& part, SplitTree& tree) {
+    if (!tree.unlisted.empty() && options_.on_bad != OnBad::Skip) {
+      fail_with_hint(ErrorKind::Io, "check the rights of the folder", "{}",
+                     tree.unlisted.front().reason);
+    }
+    HeaderScan scan = read_headers(tree);
+    set_.samples.append(scan.samples.part(wanted_of(part, scan.samples)));
+    set_.skipped.insert(set_.skipped.end(), scan.skipped.begin(), scan.skipped.end());
+    set_.skipped.insert(set_.skipped.end(), tree.unlisted.begin(), tree.unlisted.end());
+    set_.held_back_only = part.which == Part::Which::HeldBack;
   }
-  set.samples.append(scan.samples.part(wanted));
-  set.skipped.insert(set.skipped.end(), scan.skipped.begin(), scan.skipped.end());
-  set.skipped.insert(set.skipped.end(), tree.unlisted.begin(), tree.unlisted.end());
-  set.held_back_only = part.which == Part::Which::HeldBack;
-}
+
+  HeaderScan read_headers(SplitTree& tree) {
+    label_by_model(tree, options_.classes);
+    size_t files = tree.files.size();
+    HeaderScan scan = scan_headers(std::exchange(tree.files, {}), *index_,
+                                   {.root = form_.root,
+                                    .stop_at_first_bad = options_.on_bad == OnBad::Stop,
+                                    .threads = options_.threads,
+                                    .progress = meter_.reading(),
+                                    .stop = options_.stop});
+    meter_.add_read(files);
+    if (scan.linked_folders > 0) set_.ignored[kFolderLikeImage] += scan.linked_folders;
+    return scan;
+  }
+
+  std::vector<uint32_t> wanted_of(const Part& part, const SampleList& samples) {
+    std::vector<bool> is_val = held_back(samples, part.folder, options_.split_fraction.value_or(0));
+    std::vector<uint32_t> wanted;
+    for (size_t i = 0; i < samples.size(); ++i) {
+      auto recorded = options_.recorded_sides.find(samples.path(i));
+      bool is_recorded = recorded != options_.recorded_sides.end();
+      bool is_held_back = is_recorded ? recorded->second == Split::Val : is_val[i];
+      bool is_wanted =
+          part.which == Part::Which::All || is_held_back == (part.which == Part::Which::HeldBack);
+      if (!is_wanted) continue;
+      wanted.push_back(uint32_t(i));
+      set_.unrecorded += is_recorded ? 0 : 1;
+    }
+    return wanted;
+  }
+
+  const FolderForm& form_;
+  const EvalScanOptions& options_;
+  EvalSet& set_;
+  std::optional<ScanIndex> index_;
+  ScanMeter meter_;
+};
 
 // Which part of the images was taken. Only a record tells what training held back.
 std::string held_back_note(const EvalSet& set, bool has_record) {
@@ -155,9 +196,7 @@ EvalSet scan_for_eval(const EvalScanOptions& options) {
   // One part after the other in the order of the paths: the list needs no sorting.
   std::sort(parts.begin(), parts.end(),
             [](const Part& a, const Part& b) { return a.folder < b.folder; });
-  for (const Part& part : parts) {
-    read_part(form, part, options, set);
-  }
+  PartReader(form, options, set).read(parts);
   std::vector<std::string> strays = stray_image_notes(set.ignored);
   set.notes.insert(set.notes.end(), strays.begin(), strays.end());
   if (form.labels) {

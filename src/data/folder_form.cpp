@@ -1,11 +1,14 @@
 #include "data/folder_form.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
+#include "base/checksum.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "data/folder_listing.h"
+#include "data/tree_walk.h"
 
 namespace pounce {
 namespace {
@@ -154,11 +157,11 @@ std::string spell_bytes(std::string_view text) {
 // A model file holds names in UTF-8; two others could become the same there.
 void require_utf8_class(const ClassFolder& found, const std::string& folder,
                         const FolderForm& form) {
-  if (found.files.empty() || is_utf8(found.name)) return;
+  if (found.files == 0 || is_utf8(found.name)) return;
   std::string name = spell_bytes(found.name);
   if (form.labels) {
     fail_with_hint(ErrorKind::Config, "write the label in UTF-8; then: " + form.typed.line,
-                   "the class {} of {} is not valid UTF-8", name, found.files.front().path);
+                   "the class {} of {} is not valid UTF-8", name, found.first_path);
   }
   std::string path = join_path(folder.empty() ? form.root : join_path(form.root, folder), "");
   fail_with_hint(ErrorKind::Config,
@@ -170,80 +173,89 @@ void require_utf8_class(const ClassFolder& found, const std::string& folder,
 // Reads the tree of one split.
 class SplitLister {
  public:
-  SplitLister(const FolderForm& form, SplitTree& tree, std::map<std::string, int64_t>& ignored)
-      : form_(form), tree_(tree), ignored_(ignored) {}
+  SplitLister(const FolderForm& form, SplitTree& tree, std::map<std::string, int64_t>& ignored,
+              const ListingOptions& options)
+      : form_(form), tree_(tree), ignored_(ignored), options_(options) {}
 
-  // A folder whose name is the class.
-  void add_class(const std::string& name) {
-    ClassFolder found{to_nfc(name), {}};
-    walk(join_path(tree_.folder, name), [&](Candidate file) { found.files.push_back(file); });
-    sort_files(found);
-    require_utf8_class(found, tree_.folder, form_);
-    tree_.classes.push_back(std::move(found));
+  // Folders whose names are the classes.
+  void add_classes(const std::vector<std::string>& names) {
+    std::vector<std::string> tops;
+    for (const std::string& name : names) {
+      tree_.classes.push_back({to_nfc(name), 0, ""});
+      tops.push_back(join_path(tree_.folder, name));
+    }
+    walk(tops, [&](size_t top, const std::string& path) { add_file(path, top); });
+    for (const ClassFolder& found : tree_.classes) require_utf8_class(found, tree_.folder, form_);
   }
 
   // All images of the split, by what the labels say.
   void add_labelled() {
-    std::map<std::string, std::vector<Candidate>> classes;
-    walk(tree_.folder, [&](Candidate file) {
-      if (auto label = form_.labels->label_of(file.path)) {
-        classes[*label].push_back(std::move(file));
-      } else {
+    std::map<std::string, size_t> classes;
+    walk({tree_.folder}, [&](size_t, const std::string& path) {
+      std::optional<std::string> label = form_.labels->label_of(path);
+      if (!label) {
         ++ignored_[form_.labels->reason_without_label()];
+        return;
       }
+      auto [found, is_new] = classes.emplace(*label, classes.size());
+      if (is_new) tree_.classes.push_back({*label, 0, ""});
+      add_file(path, found->second);
     });
-    for (auto& [name, files] : classes) {
-      tree_.classes.push_back({name, std::move(files)});
-      sort_files(tree_.classes.back());
-      require_utf8_class(tree_.classes.back(), tree_.folder, form_);
+    for (const auto& [name, index] : classes) {
+      require_utf8_class(tree_.classes[index], tree_.folder, form_);
     }
   }
 
  private:
-  template <typename Take>
-  void walk(const std::string& folder, const Take& take) {
-    throw_if_stopped(form_.stop);
-    std::string top = folder.empty() ? form_.root : join_path(form_.root, folder);
-    DirectoryVisitor visitor;
-    visitor.enter = [&](const std::string& relative, const DirectoryEntry& entry) {
-      throw_if_stopped(form_.stop);
-      bool is_runs = folder.empty() && relative == "runs";
-      if (is_runs) ++ignored_["runs folder"];
-      return !is_runs && keep(join_path(top, relative), entry);
-    };
-    visitor.visit = [&](const std::string& relative, const DirectoryEntry& entry) {
-      throw_if_stopped(form_.stop);
-      if (!keep(join_path(top, relative), entry)) return;
-      take({join_path(folder, relative), entry.kind == EntryKind::DanglingLink});
-    };
-    visitor.failed = [&](const std::string& relative, const Error& error) {
-      std::string path = relative.empty() ? folder : join_path(folder, relative);
-      tree_.unlisted.push_back({path, SkipKind::Unreadable, error.message()});
-    };
-    walk_directory(top, visitor);
+  void walk(const std::vector<std::string>& tops,
+            const std::function<void(size_t top, const std::string& path)>& take) {
+    TreeWalkOptions options{.root = form_.root,
+                            .tops = tops,
+                            .threads = options_.threads,
+                            .stop = form_.stop,
+                            .progress = options_.progress};
+    if (form_.labels) {
+      options.is_table = [this](const std::string& path) {
+        return form_.labels->is_own_file(path);
+      };
+    }
+    TreeWalk tree(options);
+    for (const auto& [reason, count] : tree.ignored) ignored_[reason] += count;
+    tree_.unlisted = tree.unlisted;
+    tree.for_each(take);
   }
 
-  bool keep(const std::string& path, const DirectoryEntry& entry) {
-    std::string_view reason = reason_to_ignore(entry);
-    if (reason.empty()) return true;
-    bool is_table = form_.labels && form_.labels->is_own_file(path);
-    if (!is_table) ++ignored_[std::string(reason)];
-    return false;
-  }
-
-  static void sort_files(ClassFolder& folder) {
-    std::sort(folder.files.begin(), folder.files.end(),
-              [](const Candidate& a, const Candidate& b) { return a.path < b.path; });
+  void add_file(const std::string& path, size_t index) {
+    ClassFolder& found = tree_.classes[index];
+    if (found.files++ == 0) found.first_path = path;
+    tree_.files.push_back(path, int32_t(index), xxh3_64(path));
   }
 
   const FolderForm& form_;
   SplitTree& tree_;
   std::map<std::string, int64_t>& ignored_;
+  const ListingOptions& options_;
 };
 
-// In code-point order of NFC; two folders must not be the same class.
-void sort_classes(SplitTree& tree, const std::vector<std::string>& on_disk,
-                  const FolderForm& form) {
+// In code-point order of their names; the labels of the files follow.
+void sort_classes(SplitTree& tree) {
+  std::vector<size_t> order(tree.classes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return tree.classes[a].name < tree.classes[b].name; });
+  std::vector<int32_t> new_label(order.size());
+  std::vector<ClassFolder> sorted;
+  for (size_t i = 0; i < order.size(); ++i) {
+    new_label[order[i]] = int32_t(i);
+    sorted.push_back(std::move(tree.classes[order[i]]));
+  }
+  tree.classes = std::move(sorted);
+  tree.files.replace_labels(new_label);
+}
+
+// Two folders must not be the same class in NFC.
+void require_distinct_classes(const SplitTree& tree, const std::vector<std::string>& on_disk,
+                              const FolderForm& form) {
   std::map<std::string, std::string> seen;
   for (const std::string& name : on_disk) {
     auto [found, is_new] = seen.emplace(to_nfc(name), name);
@@ -258,18 +270,16 @@ void sort_classes(SplitTree& tree, const std::vector<std::string>& on_disk,
                    "{} holds two folders of the class {}: {}/ and {}/ (spelled {} and {})", path,
                    found->first, found->second, name, spell_out(found->second), spell_out(name));
   }
-  std::sort(tree.classes.begin(), tree.classes.end(),
-            [](const ClassFolder& a, const ClassFolder& b) { return a.name < b.name; });
 }
 
 bool has_files(const SplitTree& tree) {
-  return std::any_of(tree.classes.begin(), tree.classes.end(),
-                     [](const ClassFolder& found) { return !found.files.empty(); });
+  return !tree.files.empty();
 }
 
-void list_labelled(const FolderForm& form, SplitTree& tree,
-                   std::map<std::string, int64_t>& ignored) {
-  SplitLister(form, tree, ignored).add_labelled();
+void list_labelled(const FolderForm& form, SplitTree& tree, std::map<std::string, int64_t>& ignored,
+                   const ListingOptions& options) {
+  SplitLister(form, tree, ignored, options).add_labelled();
+  sort_classes(tree);
   bool is_main = tree.folder == form.train;
   if (has_files(tree) || !tree.unlisted.empty()) return;
   std::string path = tree.folder.empty() ? form.root : join_path(form.root, tree.folder);
@@ -312,27 +322,29 @@ FolderForm find_folder_form(const FormRequest& request) {
 }
 
 SplitTree list_split(const FolderForm& form, const std::string& folder,
-                     std::map<std::string, int64_t>& ignored) {
+                     std::map<std::string, int64_t>& ignored, const ListingOptions& options) {
   SplitTree tree;
   tree.folder = folder;
   if (form.labels) {
-    list_labelled(form, tree, ignored);
+    list_labelled(form, tree, ignored, options);
     return tree;
   }
   std::string path = folder.empty() ? form.root : join_path(form.root, folder);
   Listing listing = list_level(path, folder.empty());
-  bool takes_labels = folder == form.train || form.train.empty() ||
-                      !has_class_folders(join_path(form.root, form.train), form.stop);
-  if (listing.folders.empty()) fail_without_classes(path, listing, form.typed, takes_labels);
+  auto takes_labels = [&] {
+    return folder == form.train || form.train.empty() ||
+           !has_class_folders(join_path(form.root, form.train), form.stop);
+  };
+  if (listing.folders.empty()) fail_without_classes(path, listing, form.typed, takes_labels());
   for (const auto& [reason, count] : listing.ignored) ignored[reason] += count;
   if (!listing.images.empty()) {
     ignored[kOutsideClasses] += int64_t(listing.images.size());
   }
-  SplitLister lister(form, tree, ignored);
-  for (const std::string& name : listing.folders) lister.add_class(name);
-  sort_classes(tree, listing.folders, form);
+  SplitLister(form, tree, ignored, options).add_classes(listing.folders);
+  require_distinct_classes(tree, listing.folders, form);
+  sort_classes(tree);
   if (!has_files(tree) && tree.unlisted.empty()) {
-    fail_without_classes(path, listing, form.typed, takes_labels);
+    fail_without_classes(path, listing, form.typed, takes_labels());
   }
   return tree;
 }

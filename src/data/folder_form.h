@@ -2,6 +2,7 @@
 // names (and tables of labels) only; image files are read by header_scan.h. Internal to src/data.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <stop_token>
@@ -40,27 +41,29 @@ struct FolderForm {
 // mix of splits and classes, labels that cannot be read; Io without rights; Interrupted.
 FolderForm find_folder_form(const FormRequest& request);
 
-struct Candidate {
-  std::string path;  // relative to the root, as on disk
-  bool is_dangling_link = false;
-};
-
 struct ClassFolder {
-  std::string name;              // in NFC
-  std::vector<Candidate> files;  // in path order; names with an image extension
+  std::string name;  // in NFC
+  int64_t files = 0;
+  std::string first_path;  // of the files, in path order
 };
 
 struct SplitTree {
   std::string folder;                 // relative to the root; "" without splits
   std::vector<ClassFolder> classes;   // in code-point order; also empty ones
+  SampleList files;                   // names with an image extension; label: index into `classes`
   std::vector<SkippedFile> unlisted;  // folders that cannot be listed
+};
+
+struct ListingOptions {
+  int threads = 0;
+  std::function<void(int64_t files)> progress{};  // in the caller's thread, now and then
 };
 
 // The classes of one split: its folders, or what the labels say. Adds to `ignored`. Throws Config
 // for a split without images, for two folders of one name in NFC and for a class whose name is not
 // UTF-8 (a model file could not hold it); Io when it cannot be listed; Interrupted.
 SplitTree list_split(const FolderForm& form, const std::string& folder,
-                     std::map<std::string, int64_t>& ignored);
+                     std::map<std::string, int64_t>& ignored, const ListingOptions& options = {});
 
 // Keys of `ignored`: images in the folder itself where its folders are the classes or splits.
 inline constexpr const char* kOutsideClasses = "image outside the class folders";

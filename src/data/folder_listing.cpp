@@ -23,10 +23,6 @@ bool is_system_name(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-bool has_image_extension(std::string_view name) {
-  return is_image_extension(file_extension(name));
-}
-
 bool is_table_name(std::string_view name) {
   std::string extension = file_extension(name);
   return !is_hidden(name) && (extension == "csv" || extension == "tsv");
@@ -34,16 +30,20 @@ bool is_table_name(std::string_view name) {
 
 }  // namespace
 
+bool has_image_extension(std::string_view name) {
+  return is_image_extension(file_extension(name));
+}
+
 std::string_view reason_to_ignore(const DirectoryEntry& entry) {
   bool is_folder = entry.kind == EntryKind::Directory;
   if (is_system_name(entry.name)) return is_folder ? "system folder" : "system file";
   if (is_hidden(entry.name)) return is_folder ? "hidden folder" : "hidden file";
-  if (is_folder) return has_image_extension(entry.name) ? "folder named like an image" : "";
+  if (is_folder) return has_image_extension(entry.name) ? kFolderLikeImage : "";
   return has_image_extension(entry.name) ? "" : "not an image";
 }
 
 Listing list_level(const std::string& path, bool is_root) {
-  Result<std::vector<DirectoryEntry>> entries = list_directory(path);
+  Result<std::vector<DirectoryEntry>> entries = list_directory(path, has_image_extension);
   if (!entries) {
     fail_with_hint(ErrorKind::Io,
                    fmt::format("check the rights of the folder: ls -ld {}", shell_word(path)), "{}",
@@ -73,12 +73,14 @@ bool holds_images(const std::string& folder, const std::stop_token& stop) {
   throw_if_stopped(stop);
   bool found = false;
   DirectoryVisitor visitor;
+  visitor.skip_link = has_image_extension;
+  visitor.is_done = [&] { return found; };
   visitor.enter = [&](const std::string&, const DirectoryEntry& entry) {
     throw_if_stopped(stop);
-    return !found && reason_to_ignore(entry).empty();
+    return reason_to_ignore(entry).empty();
   };
   visitor.visit = [&](const std::string&, const DirectoryEntry& entry) {
-    found = found || reason_to_ignore(entry).empty();
+    found = reason_to_ignore(entry).empty();
   };
   walk_directory(folder, visitor);
   return found;

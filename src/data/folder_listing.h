@@ -13,12 +13,18 @@
 
 namespace pounce {
 
+// By its extension; of a link, that is what it is taken for before it is followed.
+bool has_image_extension(std::string_view name);
+
+// A key of ImageFolder::ignored.
+inline constexpr const char* kFolderLikeImage = "folder named like an image";
+
 // Why a name is left out; "" when it counts. The words are keys of ImageFolder::ignored.
 std::string_view reason_to_ignore(const DirectoryEntry& entry);
 
 struct Listing {
   std::vector<std::string> folders;  // that count
-  std::vector<std::string> images;   // files with an image extension
+  std::vector<std::string> images;   // files, and links to anything, with an image extension
   std::vector<std::string> archives;
   std::vector<std::string> tables;  // *.csv, *.tsv
   std::map<std::string, int64_t> ignored;

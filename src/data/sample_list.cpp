@@ -113,11 +113,11 @@ const SampleList::Entry& SampleList::entry(size_t i) const {
   return entries_->at(i);
 }
 
-std::string_view SampleList::folder_of(size_t i) const {
+std::string_view SampleList::folder(size_t i) const {
   return names_->folders[entry(i).folder];
 }
 
-std::string_view SampleList::name_of(size_t i) const {
+std::string_view SampleList::name(size_t i) const {
   return names_->arena.at(entry(i).name);
 }
 
@@ -127,11 +127,11 @@ Sample SampleList::operator[](size_t i) const {
 }
 
 std::string SampleList::path(size_t i) const {
-  std::string_view folder = folder_of(i), name = name_of(i);
+  std::string_view above = folder(i), last = name(i);
   std::string path;
-  path.reserve(folder.size() + name.size());
-  path += folder;
-  path += name;
+  path.reserve(above.size() + last.size());
+  path += above;
+  path += last;
   return path;
 }
 
@@ -151,8 +151,16 @@ int32_t SampleList::height(size_t i) const {
   return entry(i).height;
 }
 
+uint32_t SampleList::folder_number(size_t i) const {
+  return entry(i).folder;
+}
+
+size_t SampleList::folders() const {
+  return names_->folders.size();
+}
+
 bool SampleList::is_path_less(size_t a, size_t b) const {
-  if (entry(a).folder == entry(b).folder) return name_of(a) < name_of(b);
+  if (entry(a).folder == entry(b).folder) return name(a) < name(b);
   return path(a) < path(b);
 }
 
@@ -160,13 +168,23 @@ void SampleList::make_own() {
   if (entries_.use_count() > 1) entries_ = std::make_shared<Entries>(*entries_);
 }
 
-void SampleList::push_back(const Sample& sample) {
+void SampleList::add(std::string_view path, const Entry& entry) {
   POUNCE_ASSERT(size() < UINT32_MAX);
   make_own();
   if (names_.use_count() > 1) names_ = std::make_shared<Names>(*names_);
-  auto [folder, name] = split_path(sample.path);
-  entries_->add({sample.id, names_->arena.add(name), names_->index_of(folder), sample.label,
-                 sample.width, sample.height});
+  auto [above, last] = split_path(path);
+  Entry placed = entry;
+  placed.name = names_->arena.add(last);
+  placed.folder = names_->index_of(above);
+  entries_->add(placed);
+}
+
+void SampleList::push_back(const Sample& sample) {
+  add(sample.path, {sample.id, {}, 0, sample.label, sample.width, sample.height});
+}
+
+void SampleList::push_back(std::string_view path, int32_t label, uint64_t id) {
+  add(path, {id, {}, 0, label, 0, 0});
 }
 
 void SampleList::append(const SampleList& other) {
@@ -180,6 +198,20 @@ void SampleList::append(const SampleList& other) {
 void SampleList::set_label(size_t i, int32_t label) {
   make_own();
   entries_->at(i).label = label;
+}
+
+void SampleList::replace_labels(std::span<const int32_t> by_label) {
+  make_own();
+  for (size_t i = 0; i < size(); ++i) {
+    int32_t& label = entries_->at(i).label;
+    label = by_label[size_t(label)];
+  }
+}
+
+void SampleList::set_extents(size_t i, int32_t width, int32_t height) {
+  make_own();
+  entries_->at(i).width = width;
+  entries_->at(i).height = height;
 }
 
 SampleList SampleList::part(std::span<const uint32_t> indices) const {

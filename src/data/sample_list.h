@@ -39,14 +39,24 @@ class SampleList {
   uint64_t id(size_t i) const;
   int32_t width(size_t i) const;
   int32_t height(size_t i) const;
+  // The two parts of a path: "cat/2021/" (or "") and "x.jpg". Borrowed until the list changes.
+  std::string_view folder(size_t i) const;
+  std::string_view name(size_t i) const;
+  // Folders are numbered from 0 to folders() - 1; one may have no image in this list.
+  uint32_t folder_number(size_t i) const;
+  size_t folders() const;
   // As path(a) < path(b), without making either.
   bool is_path_less(size_t a, size_t b) const;
 
   // At most 2^32 - 1 images.
   void push_back(const Sample& sample);
+  void push_back(std::string_view path, int32_t label, uint64_t id);  // of unknown extents
   // All of `other`; shares its names when this list is empty.
   void append(const SampleList& other);
   void set_label(size_t i, int32_t label);
+  // Every label l becomes by_label[l].
+  void replace_labels(std::span<const int32_t> by_label);
+  void set_extents(size_t i, int32_t width, int32_t height);
 
   // The images at `indices`, in that order; names stay shared.
   SampleList part(std::span<const uint32_t> indices) const;
@@ -84,8 +94,7 @@ class SampleList {
   struct Entry;
 
   const Entry& entry(size_t i) const;
-  std::string_view folder_of(size_t i) const;
-  std::string_view name_of(size_t i) const;
+  void add(std::string_view path, const Entry& entry);
   void make_own();
 
   std::shared_ptr<Entries> entries_;

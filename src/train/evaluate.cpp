@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
@@ -133,6 +134,7 @@ EvalResult evaluate(const EvalConfig& config,
                                .program = "pounce eval " + shell_word(config.model),
                                .on_bad = to_on_bad(config.on_bad),
                                .threads = config.workers,
+                               .cache_folder = cache_folder(),
                                .stop = stop});
   ResultBuilder builder(model.info().classes);
   EvalResult& result = builder.result();

@@ -121,6 +121,10 @@ Json to_json(const RunEnd& event) {
           {"start_seconds", event.start_seconds}};
 }
 
+Json to_json(const ScanProgress& event) {
+  return {{"type", "scan_progress"}, {"files", event.files}, {"total", event.total}};
+}
+
 Json to_json(const StepProgress& event) {
   return {{"type", "progress"},
           {"epoch", event.epoch},

@@ -196,7 +196,9 @@ void RunFolder::append_epoch(const EpochEnd& epoch) {
 }
 
 void RunFolder::append_event(const Event& event) {
-  if (std::holds_alternative<StepProgress>(event)) return;
+  bool is_progress =
+      std::holds_alternative<StepProgress>(event) || std::holds_alternative<ScanProgress>(event);
+  if (is_progress) return;
   log_->write_line(event_to_json(event));
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/cache_folder.h"
 #include "base/error.h"
 #include "base/system.h"
 #include "data/loader.h"
@@ -133,6 +134,11 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
                            .val_fraction = config_.val_fraction,
                            .on_bad = to_on_bad(config_.on_bad),
                            .threads = config_.workers,
+                           .cache_folder = cache_folder(),
+                           .progress =
+                               [this](const ScanCount& at) {
+                                 emit(ScanProgress{at.files, at.total});
+                               },
                            .stop = stop});
   skipped_ = dataset_.skipped;
   config_ = fill_defaults(config_, dataset_);

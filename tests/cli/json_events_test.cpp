@@ -75,6 +75,7 @@ TEST(Json, OtherEvents) {
   EXPECT_TRUE(end["model"].is_null());
   EXPECT_TRUE(end["best_val_accuracy"].is_null());
   EXPECT_EQ(event_json(StepProgress{}), "");
+  EXPECT_EQ(event_json(ScanProgress{}), "");
 }
 
 TEST(Json, Errors) {

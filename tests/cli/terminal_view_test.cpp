@@ -264,6 +264,26 @@ TEST(TerminalView, ProgressFitsAnyWidth) {
   }
 }
 
+TEST(TerminalView, ALongScanShowsHowFarItIs) {
+  EXPECT_EQ(scan_line(41200, 0, 80), "listing  41,200 files");
+  EXPECT_EQ(scan_line(50000, 100000, 80),
+            "scanning  [============            ]  50,000/100,000 files");
+  for (int width = 0; width <= 100; ++width) {
+    EXPECT_LE(display_width(scan_line(50000, 100000, width)), width);
+  }
+  Screen screen({.progress = ProgressMode::Bar});
+  screen.view.handle(ScanProgress{10, 0});
+  screen.now = 0.9;
+  screen.view.handle(ScanProgress{20, 0});
+  EXPECT_EQ(screen.err, "");
+  screen.now = 1.1;
+  screen.view.handle(ScanProgress{30, 0});
+  EXPECT_THAT(screen.err, HasSubstr("listing  30 files"));
+  Screen plain;
+  for (int64_t i = 0; i < 9; ++i) plain.view.handle(ScanProgress{i, 9});
+  EXPECT_EQ(plain.err, "");
+}
+
 TEST(Output, ColorsOnlyWhenAsked) {
   Screen plain, colored({}, true);
   Error error(ErrorKind::Config, "found a, expected b", "do c");
