@@ -16,7 +16,7 @@ namespace pounce {
 
 struct ImageListState;
 
-// What a source gives for one image: pixels, or the bytes of a JPEG or PNG file.
+// What a source gives for one image: pixels, or the bytes of an image file.
 struct SourceImage {
   int width = 0;  // of the pixels
   int height = 0;

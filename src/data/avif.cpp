@@ -8,6 +8,7 @@
 #include <avif/avif.h>
 
 #include "base/shared_library.h"
+#include "data/header_reader.h"
 
 namespace pounce {
 namespace {
@@ -121,6 +122,9 @@ std::optional<Error> avif_problem() {
 
 Result<void> decode_avif(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
   if (!library()) return tl::make_unexpected(library().error());
+  HeaderReader reader(bytes);
+  Result<ImageHeader> header = read_heif_header(reader, ImageFormat::Avif);
+  if (!header) return tl::make_unexpected(header.error());
   const Library& avif = *library();
   Decoder decoder = make_decoder(avif, bytes);
   if (!decoder) return avif_error(avif, AVIF_RESULT_OUT_OF_MEMORY);

@@ -68,7 +68,8 @@ void refuse_only_unsupported(const FolderForm& form, const HeaderScan& scan) {
     words.push_back(fmt::format("{} {}", group_digits(count), name));
   }
   if (unsupported == 0 || !scan.samples.empty()) return;
-  fail_with_hint(ErrorKind::Config, "convert them to JPEG or PNG; then: " + form.typed.line,
+  fail_with_hint(ErrorKind::Config,
+                 "convert them to JPEG or PNG, or install what they need; then: " + form.typed.line,
                  "{} holds no image that can be decoded: {}", form.root, list_some(words, 12));
 }
 

@@ -9,6 +9,7 @@
 #include <libheif/heif.h>
 
 #include "base/shared_library.h"
+#include "data/header_reader.h"
 
 namespace pounce {
 namespace {
@@ -140,6 +141,9 @@ std::optional<Error> heic_problem() {
 
 Result<void> decode_heic(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
   if (!library()) return tl::make_unexpected(library().error());
+  HeaderReader reader(bytes);
+  Result<ImageHeader> header = read_heif_header(reader, ImageFormat::Heic);
+  if (!header) return tl::make_unexpected(header.error());
   const Library& heif = *library();
   Context context(heif.context_alloc(), heif.context_free);
   if (!context) return unsupported("no memory for a HEIC image");

@@ -6,6 +6,7 @@
 #include <webp/demux.h>
 
 #include "data/codecs.h"
+#include "data/header_reader.h"
 
 namespace pounce {
 namespace {
@@ -71,6 +72,9 @@ int orientation_of(const WebPDemuxer* demuxer) {
 }  // namespace
 
 Result<void> decode_webp(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
+  HeaderReader reader(bytes);
+  Result<ImageHeader> header = read_webp_header(reader);
+  if (!header) return tl::make_unexpected(header.error());
   WebPData data{bytes.data(), bytes.size()};
   Demuxer demuxer(WebPDemux(&data));
   if (!demuxer) return damaged("damaged or cut WebP: its chunks cannot be read");

@@ -181,45 +181,5 @@ TEST_F(DataCases, ThirtyThreeImagesMakeNoBatchOfOne) {
   EXPECT_THAT(sizes, ElementsAre(17, 16));
 }
 
-// The awkward files from public repositories.
-TEST_F(DataCases, FilesFromTheWild) {
-  std::string odd = environment("POUNCE_TEST_DATA", "") + "/data/odd/";
-  auto kind = [&](const std::string& name) -> std::string {
-    Result<Image> image = decode_image(read_file(odd + name).value());
-    return image ? fmt::format("{}x{}", image->width, image->height)
-                 : error_kind_name(image.error().kind());
-  };
-  const std::map<std::string, std::string> answers = {
-      {"empty.jpg", "bad_data"},
-      {"lfs_pointer.jpg", "bad_data"},
-      {"corrupt_header.jpg", "bad_data"},
-      {"truncated_baseline.jpg", "bad_data"},
-      {"png_truncated.png", "bad_data"},
-      {"bomb_65535x65535.jpg", "unsupported"},
-      {"bomb_65536x65536.png", "unsupported"},
-      {"jpeg_12bit.jpg", "unsupported"},
-      {"really_webp.jpg", "1200x1408"},
-      {"really_bmp.jpg", "127x64"},
-      {"bomb.gif", "unsupported"},
-      {"junk_before_markers.jpg", "1024x768"},
-      {"mpo_phone.mpo", "56x70"},
-      {"ycck_100x100.jpg", "100x100"},
-      {"progressive.jpg", "320x240"},
-      {"grayscale.jpg", "128x128"},
-      {"one_pixel.jpg", "1x1"},
-      {"animated.gif", "80x80"},
-      {"webp_lossy.webp", "128x128"},
-      {"webp_lossless.webp", "300x300"},
-      {"bmp_rle8.bmp", "127x64"},
-      {"really_png.jpg", "784x128"},
-      {"orientation_6.jpg", "1200x1800"},
-      {"orientation_8.jpg", "1200x1800"},
-      {"png_rgba16.png", "32x32"},
-      {"png_rgb8_interlaced.png", "32x32"},
-      {"png_gray_alpha8.png", "400x300"},
-  };
-  for (const auto& [name, answer] : answers) EXPECT_EQ(kind(name), answer) << name;
-}
-
 }  // namespace
 }  // namespace pounce
