@@ -53,6 +53,7 @@ constexpr CommandFunction kFunctions[] = {
     {"eval", run_eval},
     {"predict", run_predict, true},
     {"inspect", run_inspect, true},
+    {"check", run_check, true},
     {"bench step", run_bench_step, true},
     {"bench loader", run_bench_loader, true},
 };

@@ -17,6 +17,7 @@ int run_train(Session& session);
 int run_eval(Session& session);
 int run_predict(Session& session);
 int run_inspect(Session& session);
+int run_check(Session& session);
 int run_bench_step(Session& session);
 int run_bench_loader(Session& session);
 

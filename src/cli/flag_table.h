@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pounce/bench.h"
+#include "pounce/check.h"
 #include "pounce/evaluate.h"
 #include "pounce/predict.h"
 #include "pounce/train.h"
@@ -47,6 +48,9 @@ struct Settings {
   BenchLoaderConfig bench_loader;
 
   std::string inspect_model;
+
+  CheckConfig check;
+  bool check_strict = false;  // findings make the exit code 1
 };
 
 enum class FlagAction { Set, ShortHelp, FullHelp, Version };

@@ -349,6 +349,20 @@ SplitTree list_split(const FolderForm& form, const std::string& folder,
   return tree;
 }
 
+std::optional<Split> split_of_folder(std::string_view name) {
+  switch (split_of(name)) {
+    case SplitName::Train:
+      return Split::Train;
+    case SplitName::Val:
+      return Split::Val;
+    case SplitName::Test:
+      return Split::Test;
+    case SplitName::None:
+      break;
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> stray_image_notes(const std::map<std::string, int64_t>& ignored) {
   std::vector<std::string> notes;
   auto add = [&](const char* reason, const char* folders) {

@@ -5,8 +5,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.h"
@@ -64,6 +66,9 @@ struct ListingOptions {
 // UTF-8 (a model file could not hold it); Io when it cannot be listed; Interrupted.
 SplitTree list_split(const FolderForm& form, const std::string& folder,
                      std::map<std::string, int64_t>& ignored, const ListingOptions& options = {});
+
+// What the name of a folder says where splits are expected; nothing for other names.
+std::optional<Split> split_of_folder(std::string_view name);
 
 // Keys of `ignored`: images in the folder itself where its folders are the classes or splits.
 inline constexpr const char* kOutsideClasses = "image outside the class folders";

@@ -86,7 +86,7 @@ TEST(Completions, EveryFlagIsEverywhere) {
       EXPECT_THAT(script, HasSubstr(flag.name));
     }
   }
-  EXPECT_THAT(zsh, HasSubstr("help) compadd train eval predict inspect bench"));
+  EXPECT_THAT(zsh, HasSubstr("help) compadd train eval predict inspect check bench"));
   EXPECT_THAT(fish, HasSubstr("'__pounce_is help' -a bench"));
 }
 

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "cli/check_json.h"
 #include "pounce/event_json.h"
 #include "pounce/options.h"
 
@@ -118,6 +119,28 @@ TEST(Json, Predictions) {
   object = expect_documented(prediction_json(prediction),
                              {"class", "label", "probability", "logits", "top"});
   EXPECT_EQ(object["error"]["kind"], "io");
+}
+
+TEST(Json, Checks) {
+  CheckReport report;
+  report.classes = {{"猫", 3, 1, 0, 2}};
+  report.damaged = {{"a.jpg", "damaged", "cut"}};
+  report.duplicates = {{{{"a.jpg", "train", "猫"}, {"b.jpg", "val", ""}}, true, true}};
+  report.near_duplicates = {{{"c.jpg", "train", "猫"}, {"d.jpg", "val", "猫"}, true}};
+  report.sizes = SizeSummary{.short_side_under = {{32, 7}}};
+  Json object = expect_documented(check_json(report));
+  EXPECT_EQ(object["classes"][0]["class"], "猫");
+  EXPECT_EQ(object["classes"][0]["unusable"], 2);
+  EXPECT_EQ(object["duplicates"][0]["files"][0]["split"], "train");
+  EXPECT_TRUE(object["duplicates"][0]["files"][1]["class"].is_null());
+  EXPECT_EQ(object["near_duplicates"][0]["mirrored"], true);
+  EXPECT_EQ(object["sizes"]["short_side_under"]["32"], 7);
+  EXPECT_EQ(object["findings"], 3);
+  EXPECT_TRUE(object["refusal"].is_null());
+  report.is_quick = true;
+  object = expect_documented(check_json(report));
+  EXPECT_TRUE(object["duplicates"].is_null());
+  EXPECT_TRUE(object["near_duplicates"].is_null());
 }
 
 TEST(Json, Inspection) {

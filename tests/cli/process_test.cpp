@@ -350,6 +350,26 @@ TEST_F(SmallDigits, InspectShowsWhatIsInAModel) {
   EXPECT_EQ(object["bytes"], fs::file_size(work_.path(model)));
 }
 
+TEST_F(SmallDigits, CheckSaysWhatIsWrong) {
+  EXPECT_EQ(run({"check", "digits", "--strict"}).exit_code, 0);
+  write_file(work_.path("digits/0/bad.png"), "no picture");
+  fs::copy_file(source() + "0/0000.png", work_.path("digits/1/same.png"));
+  Outcome text = run({"check", "digits"});
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_EQ(text.err, "");
+  EXPECT_THAT(text.out, StartsWith("digits: "));
+  EXPECT_THAT(text.out, HasSubstr("damaged: 1\n  0/bad.png: the content is not an image\n"));
+  EXPECT_THAT(text.out, HasSubstr("equal files: 1 group"));
+  EXPECT_EQ(run({"check", "digits", "--quick", "--strict"}).exit_code, 1);
+  Outcome json = run({"check", "digits", "--json"});
+  auto object = nlohmann::json::parse(json.out);
+  EXPECT_EQ(object["type"], "check");
+  EXPECT_EQ(object["damaged"][0]["path"], "0/bad.png");
+  EXPECT_EQ(run({"check", "digits/0"}).exit_code, 0);
+  EXPECT_THAT(run({"check", "digits/0"}).out, HasSubstr("pounce train refuses this folder: "));
+  EXPECT_EQ(run({"check", "none"}).exit_code, 2);
+}
+
 TEST_F(SmallDigits, InspectShowsForeignNamesWithoutObeyingThem) {
   const std::string header =
       R"({"__metadata__":{"k\u001b[2J":"v\nmodel    resnet18"},)"
