@@ -70,7 +70,7 @@ void write_index(int64_t images, const std::string& cache, const std::string& ro
                        IndexVerdict::Usable,   {}};
       entries.emplace_back(names[i], entry);
     }
-    index.put(folder_name(first / kFilesInAFolder), entries);
+    index.put(folder_name(first / kFilesInAFolder), {}, entries);
   }
 }
 

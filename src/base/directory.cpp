@@ -165,6 +165,11 @@ FolderHandle::~FolderHandle() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
+FileStatus FolderHandle::status() const {
+  struct stat status {};
+  return ::fstat(descriptor_, &status) == 0 ? to_file_status(status) : FileStatus();
+}
+
 FileStatus FolderHandle::status_of(const char* name) const {
   return status_at(descriptor_, name);
 }

@@ -142,6 +142,8 @@ class FolderHandle {
   FolderHandle& operator=(const FolderHandle&) = delete;
   ~FolderHandle();
 
+  // Of the folder itself.
+  FileStatus status() const;
   // `name` may be a path from here on. Of what a link leads to; DanglingLink where that is nothing,
   // Other for a name that has gone.
   FileStatus status_of(const char* name) const;

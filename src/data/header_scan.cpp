@@ -16,7 +16,7 @@ namespace pounce {
 namespace {
 
 // So many files are looked at before what was found out about them is put away.
-constexpr size_t kBatchFiles = 65536;
+constexpr size_t kBatchFiles = 16384;
 // A share of a folder for one thread.
 constexpr size_t kPieceFiles = 2048;
 // Times of files may be this coarse: a file that was changed less than so long ago may change again
@@ -35,6 +35,7 @@ struct Judgement {
   int32_t width = 0, height = 0;
   SkipKind kind = SkipKind::Damaged;
   std::string reason;
+  std::string target;  // of a link
 };
 
 IndexStamp stamp_of(const FileStatus& status) {
@@ -44,6 +45,7 @@ IndexStamp stamp_of(const FileStatus& status) {
 Judgement recall(const FileStatus& status, IndexEntry&& entry) {
   Judgement known;
   known.status = status;
+  known.target = std::move(entry.target);
   known.is_known = known.is_readable = true;
   known.width = entry.width;
   known.height = entry.height;
@@ -57,8 +59,8 @@ Judgement recall(const FileStatus& status, IndexEntry&& entry) {
 }
 
 IndexEntry to_entry(const Judgement& found) {
-  IndexEntry entry{stamp_of(found.status),   found.width,          found.height,
-                   found.unsupported_format, IndexVerdict::Usable, found.reason};
+  IndexEntry entry{stamp_of(found.status), found.width,  found.height, found.unsupported_format,
+                   IndexVerdict::Usable,   found.reason, found.target};
   if (found.finding == Finding::Skipped) {
     entry.verdict =
         found.kind == SkipKind::Unsupported ? IndexVerdict::Unsupported : IndexVerdict::Damaged;
@@ -92,13 +94,15 @@ class HeaderScanner {
   struct Folder {
     std::string path;  // "cat/"
     std::optional<FolderHandle> handle;
+    FolderStamp stamp;
     std::shared_ptr<const IndexBlock> block;
+    bool is_unchanged = false;  // since the block was made
     size_t begin = 0, end = 0;  // into order_
   };
   // What the name before suggests about the next.
   struct Neighbour {
-    bool are_links = false;
-    size_t hint = 0;  // of IndexBlock::find
+    std::string target;  // of a link
+    size_t hint = 0;     // of IndexBlock::find
   };
   struct Piece {
     const Folder* folder = nullptr;
@@ -148,8 +152,13 @@ class HeaderScanner {
           Folder& folder = folders[i];
           Result<FolderHandle> handle = FolderHandle::open(
               folder.path.empty() ? options_.root : join_path(options_.root, folder.path));
-          if (handle) folder.handle = std::move(*handle);
+          if (handle) {
+            FileStatus status = handle->status();
+            folder.stamp = {status.id.inode, status.mtime_ns, status.ctime_ns};
+            folder.handle = std::move(*handle);
+          }
           folder.block = index_.find(folder.path);
+          folder.is_unchanged = folder.block && folder.block->stamp() == folder.stamp;
         });
   }
 
@@ -175,12 +184,20 @@ class HeaderScanner {
   void recall(const Folder& folder, size_t place, Neighbour& before) {
     std::string name(files_.name(order_[place]));
     Judgement& found = at(place);
-    found.status = statuses_.status_of(*folder.handle, folder.path, name, before.are_links);
-    if (found.status.kind != EntryKind::File || !folder.block) return;
-    std::optional<IndexEntry> entry = folder.block->find(name, before.hint);
-    if (!entry || entry->stamp != stamp_of(found.status)) return;
+    std::optional<IndexEntry> entry;
+    if (folder.block) entry = folder.block->find(name, before.hint);
+    if (folder.is_unchanged && entry && !entry->target.empty()) {
+      found.target = entry->target;
+      found.status = statuses_.behind_link(*folder.handle, folder.path, name, entry->target);
+    } else {
+      found.status = statuses_.status_of(*folder.handle, folder.path, name, before.target);
+      found.target = before.target;
+    }
+    if (found.status.kind != EntryKind::File || !entry) return;
+    if (entry->stamp != stamp_of(found.status)) return;
     bool is_void = entry->verdict == IndexVerdict::Unsupported && !index_.has_same_codecs();
     if (is_void) return;
+    entry->target = std::move(found.target);
     found = pounce::recall(found.status, std::move(*entry));
     ++done_;
   }
@@ -240,7 +257,14 @@ class HeaderScanner {
       entries.emplace_back(files_.name(order_[place]), to_entry(found));
     }
     size_t before = folder.block ? folder.block->size() : 0;
-    if (has_new || kept != before) index_.put(folder.path, entries);
+    int64_t changed_ns = std::max(folder.stamp.mtime_ns, folder.stamp.ctime_ns);
+    bool is_settled = changed_ns < now_ns_ - kCoarsestClock_ns;
+    bool has_links = std::any_of(entries.begin(), entries.end(),
+                                 [](const auto& entry) { return !entry.second.target.empty(); });
+    bool is_stale = has_links && is_settled && !folder.is_unchanged;
+    if (has_new || is_stale || kept != before) {
+      index_.put(folder.path, is_settled ? folder.stamp : FolderStamp(), entries);
+    }
   }
 
   void apply() {

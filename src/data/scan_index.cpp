@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "index files are little-endian");
 
 // To be raised with the layout of the file and with what the header readers accept.
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint64_t kEndMagic = 0x5845444e49434e50;  // "PNCINDEX"
 
 // Last in the file: without it, the file was cut.
@@ -20,15 +20,22 @@ struct Footer {
   uint64_t table_offset = 0, table_bytes = 0, table_checksum = 0, magic = kEndMagic;
 };
 
-// A block is a count, so many of these, and the text they refer to.
+// A block is a front, so many records, and the text they refer to.
+struct Front {
+  FolderStamp stamp;
+  uint64_t count = 0;
+};
+static_assert(sizeof(Front) == 32 && std::is_trivially_copyable_v<Front>);
+
 struct Record {
   IndexStamp stamp;
   int32_t width = 0, height = 0;
-  uint32_t text = 0;  // where name and reason begin, one behind the other
+  uint32_t text = 0;  // where name, reason and target begin, one behind the other
   uint16_t name_bytes = 0, reason_bytes = 0;
   ImageFormat format = ImageFormat::Unknown;
+  uint16_t target_bytes = 0;
   IndexVerdict verdict = IndexVerdict::Usable;
-  uint8_t padding[3] = {};
+  uint8_t padding = 0;
 };
 static_assert(sizeof(Record) == 56 && std::is_trivially_copyable_v<Record>);
 
@@ -85,23 +92,18 @@ std::string codecs() {
   return names;
 }
 
-std::vector<uint8_t> encode_block(const IndexEntries& entries) {
+std::vector<uint8_t> encode_block(const FolderStamp& stamp, const IndexEntries& entries) {
   std::vector<uint8_t> bytes;
   std::string text;
-  append(bytes, uint64_t(entries.size()));
+  append(bytes, Front{stamp, entries.size()});
   for (const auto& [name, entry] : entries) {
     std::string_view reason = std::string_view(entry.reason).substr(0, UINT16_MAX);
-    append(bytes, Record{entry.stamp,
-                         entry.width,
-                         entry.height,
-                         uint32_t(text.size()),
-                         uint16_t(name.size()),
-                         uint16_t(reason.size()),
-                         entry.format,
-                         entry.verdict,
-                         {}});
+    append(bytes, Record{entry.stamp, entry.width, entry.height, uint32_t(text.size()),
+                         uint16_t(name.size()), uint16_t(reason.size()), entry.format,
+                         uint16_t(entry.target.size()), entry.verdict, 0});
     text += name;
     text += reason;
+    text += entry.target;
   }
   bytes.insert(bytes.end(), text.begin(), text.end());
   return bytes;
@@ -110,15 +112,17 @@ std::vector<uint8_t> encode_block(const IndexEntries& entries) {
 }  // namespace
 
 std::shared_ptr<const IndexBlock> IndexBlock::decode(std::vector<uint8_t> bytes) {
-  if (bytes.size() < sizeof(uint64_t)) return nullptr;
-  uint64_t count = load<uint64_t>(bytes, 0);
-  if (count > (bytes.size() - sizeof count) / sizeof(Record)) return nullptr;
+  if (bytes.size() < sizeof(Front)) return nullptr;
+  auto front = load<Front>(bytes, 0);
+  if (front.count > (bytes.size() - sizeof front) / sizeof(Record)) return nullptr;
   auto block = std::make_shared<IndexBlock>();
-  block->count_ = size_t(count);
-  size_t text_bytes = bytes.size() - sizeof count - size_t(count) * sizeof(Record);
-  for (size_t i = 0; i < count; ++i) {
-    auto record = load<Record>(bytes, sizeof count + i * sizeof(Record));
-    size_t end = size_t(record.text) + record.name_bytes + record.reason_bytes;
+  block->stamp_ = front.stamp;
+  block->count_ = size_t(front.count);
+  size_t text_bytes = bytes.size() - sizeof front - block->count_ * sizeof(Record);
+  for (size_t i = 0; i < block->count_; ++i) {
+    auto record = load<Record>(bytes, sizeof front + i * sizeof(Record));
+    size_t end =
+        size_t(record.text) + record.name_bytes + record.reason_bytes + record.target_bytes;
     if (end > text_bytes) return nullptr;
   }
   block->bytes_ = std::move(bytes);
@@ -126,8 +130,8 @@ std::shared_ptr<const IndexBlock> IndexBlock::decode(std::vector<uint8_t> bytes)
 }
 
 std::string_view IndexBlock::name(size_t i) const {
-  auto record = load<Record>(bytes_, sizeof(uint64_t) + i * sizeof(Record));
-  size_t text = sizeof(uint64_t) + count_ * sizeof(Record) + record.text;
+  auto record = load<Record>(bytes_, sizeof(Front) + i * sizeof(Record));
+  size_t text = sizeof(Front) + count_ * sizeof(Record) + record.text;
   return {reinterpret_cast<const char*>(bytes_.data()) + text, record.name_bytes};
 }
 
@@ -146,12 +150,15 @@ std::optional<IndexEntry> IndexBlock::find(std::string_view wanted, size_t& hint
   hint = low;
   if (low == count_ || name(low) != wanted) return std::nullopt;
   hint = low + 1;
-  auto record = load<Record>(bytes_, sizeof(uint64_t) + low * sizeof(Record));
-  IndexEntry entry{record.stamp, record.width, record.height, record.format, record.verdict, {}};
-  if (record.reason_bytes > 0) {
-    entry.reason.assign(name(low).data() + record.name_bytes, record.reason_bytes);
-  }
-  return entry;
+  auto record = load<Record>(bytes_, sizeof(Front) + low * sizeof(Record));
+  const char* reason = name(low).data() + record.name_bytes;
+  return IndexEntry{record.stamp,
+                    record.width,
+                    record.height,
+                    record.format,
+                    record.verdict,
+                    std::string(reason, record.reason_bytes),
+                    std::string(reason + record.reason_bytes, record.target_bytes)};
 }
 
 // The file in the making: blocks as they come, then the table.
@@ -235,7 +242,8 @@ std::shared_ptr<const IndexBlock> ScanIndex::find(const std::string& folder) con
   return IndexBlock::decode(read_block(found->second));
 }
 
-void ScanIndex::put(const std::string& folder, const IndexEntries& entries) {
+void ScanIndex::put(const std::string& folder, const FolderStamp& stamp,
+                    const IndexEntries& entries) {
   if (!is_kept() || (writer_ && writer_->has_failed)) return;
   try {
     if (!writer_) {
@@ -243,7 +251,7 @@ void ScanIndex::put(const std::string& folder, const IndexEntries& entries) {
       writer_ = std::make_unique<Writer>(path_);
       writer_->write(header_);
     }
-    writer_->add(folder, encode_block(entries));
+    writer_->add(folder, encode_block(stamp, entries));
   } catch (const Error&) {
     // A full disk or a folder that is not ours: the scan goes on without an index.
     if (writer_) {

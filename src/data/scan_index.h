@@ -35,12 +35,22 @@ struct IndexEntry {
   ImageFormat format = ImageFormat::Unknown;
   IndexVerdict verdict = IndexVerdict::Usable;
   std::string reason{};  // of the others
+  std::string target{};  // of a link: where it leads, as written in it
+};
+
+// Of a folder. While it stays, no name in it and no link has changed: a link is never rewritten, it
+// is removed and made anew.
+struct FolderStamp {
+  uint64_t inode = 0;
+  int64_t mtime_ns = 0, ctime_ns = 0;
+  bool operator==(const FolderStamp&) const = default;
 };
 
 // The entries of one folder, by name.
 class IndexBlock {
  public:
   size_t size() const { return count_; }
+  const FolderStamp& stamp() const { return stamp_; }
   std::string_view name(size_t i) const;
   // The entry of `name`. `hint`: where the search begins, 0 at first; names asked for in ascending
   // order are found at once.
@@ -52,6 +62,7 @@ class IndexBlock {
   static std::shared_ptr<const IndexBlock> decode(std::vector<uint8_t> bytes);
 
   std::vector<uint8_t> bytes_;
+  FolderStamp stamp_;
   size_t count_ = 0;
 };
 
@@ -79,7 +90,7 @@ class ScanIndex {
   bool has_same_codecs() const { return has_same_codecs_; }
 
   // Puts these entries in the place of the folder's.
-  void put(const std::string& folder, const IndexEntries& entries);
+  void put(const std::string& folder, const FolderStamp& stamp, const IndexEntries& entries);
   // Writes what has changed; folders that no scan has put stay while they exist.
   void commit() noexcept;
 

@@ -1,18 +1,15 @@
 #include "data/status_reader.h"
 
-#include <functional>
-
 namespace pounce {
 
 FileStatus StatusReader::status_of(const FolderHandle& folder, std::string_view path,
-                                   const std::string& name, bool& are_links) {
+                                   const std::string& name, std::string& target) {
+  bool may_be_link = !target.empty();
   std::array<char, 1024> buffer;
-  std::string_view target;
-  if (are_links) target = folder.link_target(name.c_str(), buffer);
+  if (may_be_link) target = folder.link_target(name.c_str(), buffer);
   if (target.empty()) {
     FileStatus own = folder.own_status_of(name.c_str());
-    are_links = own.kind == EntryKind::Link;
-    if (!are_links) return own;
+    if (own.kind != EntryKind::Link) return own;
     target = folder.link_target(name.c_str(), buffer);
   }
   if (target.empty()) return folder.status_of(name.c_str());
@@ -22,9 +19,13 @@ FileStatus StatusReader::status_of(const FolderHandle& folder, std::string_view 
 FileStatus StatusReader::behind_link(const FolderHandle& folder, std::string_view path,
                                      const std::string& name, std::string_view target) {
   // A relative target means another file in another folder.
-  std::string key(target.starts_with('/') ? "" : path);
-  key += target;
-  Shard& shard = shards_[std::hash<std::string>()(key) % kShards];
+  std::string joined;
+  std::string_view key = target;
+  if (!target.starts_with('/')) {
+    joined.append(path).append(target);
+    key = joined;
+  }
+  Shard& shard = shards_[(Hash()(key) >> 32) % kShards];
   {
     std::lock_guard lock(shard.mutex);
     auto found = shard.by_target.find(key);
@@ -32,7 +33,7 @@ FileStatus StatusReader::behind_link(const FolderHandle& folder, std::string_vie
   }
   FileStatus status = folder.status_of(name.c_str());
   std::lock_guard lock(shard.mutex);
-  if (shard.by_target.size() < kMostInAShard) shard.by_target.emplace(std::move(key), status);
+  if (shard.by_target.size() < kMostInAShard) shard.by_target.emplace(key, status);
   return status;
 }
 

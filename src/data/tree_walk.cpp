@@ -78,7 +78,10 @@ void TreeWalk::list(const TreeWalkOptions& options, Folder& folder) const {
     folder.failure = entries.error().message();
     return;
   }
-  std::sort(entries->begin(), entries->end(), comes_before);
+  // Mostly they are in order: only a folder beside names that begin as its own is not.
+  if (!std::is_sorted(entries->begin(), entries->end(), comes_before)) {
+    std::sort(entries->begin(), entries->end(), comes_before);
+  }
   for (const DirectoryEntry& entry : *entries) {
     throw_if_stopped(options.stop);
     bool is_folder = entry.kind == EntryKind::Directory;

@@ -55,7 +55,7 @@ class ScanIndexTest : public testing::Test {
       if (block->name(i) == name) entry.width = width;
       entries.emplace_back(block->name(i), entry);
     }
-    index.put(folder, entries);
+    index.put(folder, block->stamp(), entries);
   }
 
   std::string index_file() {
@@ -142,6 +142,30 @@ TEST_F(ScanIndexTest, LinksAreFollowedEachTime) {
   }
   dir_.put("d/dog/3.jpg", encode_jpeg(pattern_image(40, 12)));
   EXPECT_THAT(widths(scan(paths)), ElementsAre(21, 40, 40));
+  // A link that is made anew, and a file in the place of one.
+  for (const char* name : {"d/cat/7.jpg", "d/cat/8.jpg"}) remove_file(dir_ / name);
+  ASSERT_EQ(symlink("1.jpg", (dir_ / "d/cat/7.jpg").c_str()), 0);
+  dir_.put("d/cat/8.jpg", encode_jpeg(pattern_image(50, 12)));
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(widths(scan(paths)), ElementsAre(21, 20, 50)) << i;
+  remove_file(dir_ / "d/cat/1.jpg");
+  EXPECT_THAT(widths(scan(paths)), ElementsAre(21, 50));
+}
+
+// While a folder stays as it was, the index says where its links lead; what lies there is asked.
+TEST_F(ScanIndexTest, TheTargetsOfLinksAreKept) {
+  ASSERT_EQ(symlink("2.jpg", (dir_ / "d/cat/7.jpg").c_str()), 0);
+  scan({"cat/7.jpg"});
+  auto block = ScanIndex(dir_ / "cache", dir_ / "d").find("cat/");
+  size_t hint = 0;
+  IndexEntry entry = block->find("7.jpg", hint).value();
+  EXPECT_EQ(entry.target, "2.jpg");
+  EXPECT_NE(block->stamp().mtime_ns, 0);
+  entry.target = "1.jpg";  // not what the link says
+  {
+    ScanIndex index(dir_ / "cache", dir_ / "d");
+    index.put("cat/", block->stamp(), {{"7.jpg", entry}});
+  }
+  EXPECT_THAT(widths(scan({"cat/7.jpg"})), ElementsAre(21));
 }
 
 TEST_F(ScanIndexTest, ADamagedIndexIsAsGoodAsNone) {
@@ -187,7 +211,7 @@ TEST_F(ScanIndexTest, AFindStartsAnywhere) {
   }
   {
     ScanIndex index(dir_ / "cache", dir_ / "d");
-    index.put("cat/", entries);
+    index.put("cat/", {}, entries);
   }
   auto block = ScanIndex(dir_ / "cache", dir_ / "d").find("cat/");
   for (size_t start = 0; start <= 3; ++start) {
