@@ -45,6 +45,7 @@ struct DuplicateGroup {
 };
 
 // Two files of different splits that show the same picture: encoded again, resized, or mirrored.
+// `second` is in the later split and is named once; `first` may be one of several.
 struct NearDuplicate {
   CheckFile first, second;
   bool is_mirrored = false;

@@ -158,8 +158,10 @@ Moments moments_of(const PicturePrint& a, const PicturePrint& b, bool mirror) {
           sum_ab / kCount - mean_a * mean_b};
 }
 
+constexpr double kLeastDeviation = 6;
+
 bool is_same(const PicturePrint& a, const PicturePrint& b, bool mirror) {
-  constexpr double kLeastDeviation = 6, kMostShift = 8, kLeastCorrelation = 0.995;
+  constexpr double kMostShift = 8, kLeastCorrelation = 0.995;
   Moments found = moments_of(a, b, mirror);
   double least = kLeastDeviation * kLeastDeviation;
   if (found.var_a < least || found.var_b < least) return false;
@@ -189,6 +191,10 @@ PicturePrint make_print(const PixelView& image) {
     }
   }
   return print;
+}
+
+bool has_structure(const PicturePrint& print) {
+  return moments_of(print, print, false).var_a >= kLeastDeviation * kLeastDeviation;
 }
 
 Likeness compare_prints(const PicturePrint& a, const PicturePrint& b) {

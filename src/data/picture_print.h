@@ -24,6 +24,9 @@ struct PicturePrint {
 // `image`: as decode_image gives it; at least one pixel.
 PicturePrint make_print(const PixelView& image);
 
+// Whether there is more to see than a plain area, whose hash is noise.
+bool has_structure(const PicturePrint& print);
+
 enum class Likeness { Different, Same, Mirrored };
 
 // Whether both are prints of one picture. Pictures without structure (a plain area) are like

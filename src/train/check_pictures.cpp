@@ -120,31 +120,41 @@ std::vector<DuplicateGroup> find_duplicates(const CheckScan& scan,
 std::vector<NearDuplicate> find_near_duplicates(const CheckScan& scan,
                                                 std::span<const CheckedPicture> pictures) {
   // Of equal files one a split stands for all.
-  std::vector<bool> is_copy(pictures.size(), false);
+  std::vector<bool> is_left_out(pictures.size(), false);
   for (const std::vector<size_t>& members : equal_groups(pictures)) {
     std::set<uint8_t> seen;
-    for (size_t i : members) is_copy[i] = !seen.insert(pictures[i].split).second;
+    for (size_t i : members) is_left_out[i] = !seen.insert(pictures[i].split).second;
   }
+  std::vector<uint32_t> searched;  // into pictures
   std::vector<uint64_t> hashes;
-  for (const CheckedPicture& picture : pictures) hashes.push_back(picture.print.hash);
-  HashSearch search(hashes);
-  std::set<std::pair<uint32_t, uint32_t>> seen;
-  std::vector<NearDuplicate> found;
   for (uint32_t i = 0; i < pictures.size(); ++i) {
-    if (is_copy[i]) continue;
+    if (is_left_out[i] || !has_structure(pictures[i].print)) continue;
+    searched.push_back(i);
+    hashes.push_back(pictures[i].print.hash);
+  }
+  HashSearch search(hashes);
+  std::vector<NearDuplicate> found;
+  std::vector<uint32_t> candidates;
+  for (uint32_t i : searched) {
     const CheckedPicture& own = pictures[i];
-    auto take = [&](uint32_t other) {
-      const CheckedPicture& candidate = pictures[other];
-      bool is_pair =
-          candidate.split < own.split && !is_copy[other] && candidate.content != own.content;
-      if (!is_pair || !seen.emplace(other, i).second) return;
-      Likeness likeness = compare_prints(candidate.print, own.print);
-      if (likeness == Likeness::Different) return;
-      found.push_back(
-          {describe(scan, candidate), describe(scan, own), likeness == Likeness::Mirrored});
+    if (own.split == 0) continue;  // it is others' candidate
+    candidates.clear();
+    auto take = [&](uint32_t at) {
+      const CheckedPicture& other = pictures[searched[at]];
+      if (other.split < own.split && other.content != own.content) {
+        candidates.push_back(searched[at]);
+      }
     };
     search.for_each_near(own.print.hash, take);
     search.for_each_near(own.print.mirrored_hash, take);
+    std::sort(candidates.begin(), candidates.end());
+    for (uint32_t candidate : candidates) {
+      Likeness likeness = compare_prints(pictures[candidate].print, own.print);
+      if (likeness == Likeness::Different) continue;
+      found.push_back({describe(scan, pictures[candidate]), describe(scan, own),
+                       likeness == Likeness::Mirrored});
+      break;
+    }
   }
   std::sort(found.begin(), found.end(), [](const NearDuplicate& a, const NearDuplicate& b) {
     return std::tie(a.first.path, a.second.path) < std::tie(b.first.path, b.second.path);

@@ -33,7 +33,8 @@ PictureFindings read_pictures(const CheckScan& scan, int workers, const CheckObs
 // By the path of the first file.
 std::vector<DuplicateGroup> find_duplicates(const CheckScan& scan,
                                             std::span<const CheckedPicture> pictures);
-// Between splits, copies of the same bytes left out; by the path of the first.
+// Between splits, copies of the same bytes left out: for a picture of a later split the first of an
+// earlier one that it is like. By the path of the first.
 std::vector<NearDuplicate> find_near_duplicates(const CheckScan& scan,
                                                 std::span<const CheckedPicture> pictures);
 

@@ -93,6 +93,8 @@ TEST(PicturePrint, OtherPicturesAreNot) {
 TEST(PicturePrint, PlainAreasAreLikeNothing) {
   PicturePrint white = make_print(solid_image(50, 50, {255, 255, 255}));
   EXPECT_EQ(compare_prints(white, white), Likeness::Different);
+  EXPECT_FALSE(has_structure(white));
+  EXPECT_TRUE(has_structure(make_print(make_scene(0, 50, 50))));
 }
 
 TEST(PicturePrint, AnotherShapeIsAnotherPicture) {

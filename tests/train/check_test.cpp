@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "data/decode.h"
 #include "train/run.h"
 
 namespace pounce {
@@ -17,6 +18,33 @@ using testing::ElementsAre;
 using testing::Field;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+// As an uncompressed BMP; its rows begin at the bottom.
+std::vector<uint8_t> encode_bmp(const Image& image, bool mirror) {
+  size_t stride = (size_t(image.width) * 3 + 3) / 4 * 4;
+  std::vector<uint8_t> bytes(54 + stride * size_t(image.height), 0);
+  auto put = [&](size_t at, uint32_t value) {
+    for (size_t i = 0; i < 4; ++i) bytes[at + i] = uint8_t(value >> 8 * i);
+  };
+  bytes[0] = 'B';
+  bytes[1] = 'M';
+  put(2, uint32_t(bytes.size()));
+  put(10, 54);
+  put(14, 40);
+  put(18, uint32_t(image.width));
+  put(22, uint32_t(image.height));
+  bytes[26] = 1;
+  bytes[28] = 24;
+  for (int y = 0; y < image.height; ++y) {
+    for (int x = 0; x < image.width; ++x) {
+      int from_x = mirror ? image.width - 1 - x : x;
+      const uint8_t* rgb = &image.rgb[size_t(y * image.width + from_x) * 3];
+      uint8_t* bgr = &bytes[54 + stride * size_t(image.height - 1 - y) + size_t(x) * 3];
+      for (size_t c = 0; c < 3; ++c) bgr[c] = rgb[2 - c];
+    }
+  }
+  return bytes;
+}
 
 // train/ and val/ of digits below data/.
 class CheckTest : public testing::Test {
@@ -97,6 +125,23 @@ TEST_F(CheckTest, EqualFilesAreFoundAcrossSplitsAndClasses) {
   EXPECT_THAT(report.near_duplicates, IsEmpty());
   EXPECT_EQ(report.findings(), 1);
   EXPECT_THAT(check(true).duplicates, IsEmpty());
+}
+
+TEST_F(CheckTest, CopiesInAnotherFormatAndMirroredOnesAreFound) {
+  make_splits();
+  std::string original = some("train/0");
+  Image image = decode_image(read_file(dir_ / original).value()).value();
+  write_file(dir_ / "data/val/0/as.bmp", encode_bmp(image, false));
+  write_file(dir_ / "data/val/1/mirrored.bmp", encode_bmp(image, true));
+  CheckReport report = check();
+  ASSERT_EQ(report.near_duplicates.size(), 2U);
+  for (const NearDuplicate& pair : report.near_duplicates) {
+    EXPECT_EQ("data/" + pair.first.path, original);
+    EXPECT_EQ(pair.first.split, "train");
+    EXPECT_EQ(pair.is_mirrored, pair.second.path == "val/1/mirrored.bmp");
+  }
+  EXPECT_EQ(report.near_duplicates[0].second.path, "val/0/as.bmp");
+  EXPECT_THAT(report.duplicates, IsEmpty());
 }
 
 TEST_F(CheckTest, ClassesThatDifferAreNamed) {
