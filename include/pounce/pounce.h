@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pounce/bench.h"
+#include "pounce/cache.h"
 #include "pounce/check.h"
 #include "pounce/dataset.h"
 #include "pounce/device.h"

@@ -33,6 +33,17 @@ enum class SamplerKind { Uniform, Balanced };
 // unusable.
 enum class BadFilePolicy { Auto, Skip, Stop };
 
+// Where images are kept from one epoch to the next. Auto: nowhere at first; in memory from the
+// epoch on that follows one in which the steps waited for images. Ram: in this process. Disk: in a
+// file of the cache folder, kept for later runs. None of them changes a result.
+enum class CacheMode { Auto, None, Ram, Disk };
+// Bytes, or percent of the memory or disk a cache lies in. Both 0: chosen from what is free.
+struct CacheLimit {
+  int64_t bytes = 0;
+  double percent = 0;
+  bool operator==(const CacheLimit&) const = default;
+};
+
 // Every value a user can set. An empty optional means: chosen from the data (never from the
 // machine) or by a preset; RunBegin::config has the values that were chosen.
 struct TrainConfig {
@@ -74,6 +85,8 @@ struct TrainConfig {
   bool exif = true;           // the orientation of EXIF is applied
   double val_fraction = 0.2;  // held back where the folder has no validation split
   BadFilePolicy on_bad = BadFilePolicy::Auto;
+  CacheMode cache = CacheMode::Auto;
+  CacheLimit cache_limit;
   uint64_t seed = 0;
   int workers = 0;              // decode threads; 0: as many as prove useful
   int threads = 0;              // compute threads; 0: as many as there are cores

@@ -100,6 +100,14 @@ int affinity_cores() {
   return int(std::max(1L, sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
+// All 0 where it cannot be known.
+struct statvfs file_system_of(std::string path) {
+  while (!path_exists(path) && parent_path(path) != path) path = parent_path(path);
+  struct statvfs status {};
+  if (::statvfs(path.c_str(), &status) != 0) return {};
+  return status;
+}
+
 double clock_seconds(clockid_t clock) {
   timespec now{};
   clock_gettime(clock, &now);
@@ -200,9 +208,13 @@ int64_t available_memory_bytes() {
 }
 
 int64_t free_disk_bytes(const std::string& path) {
-  struct statvfs status {};
-  if (::statvfs(path.c_str(), &status) != 0) return 0;
+  struct statvfs status = file_system_of(path);
   return int64_t(status.f_bavail) * int64_t(status.f_frsize);
+}
+
+int64_t total_disk_bytes(const std::string& path) {
+  struct statvfs status = file_system_of(path);
+  return int64_t(status.f_blocks) * int64_t(status.f_frsize);
 }
 
 bool is_terminal(int descriptor) {

@@ -25,8 +25,9 @@ int64_t total_memory_bytes();
 // What programs can still take without others being pushed out; caches of files count as free.
 // The cgroup's room when that is less.
 int64_t available_memory_bytes();
-// That this user may still write to the file system of `path`, which exists.
+// Of the file system where `path` lies or would lie: what this user may still write, and its size.
 int64_t free_disk_bytes(const std::string& path);
+int64_t total_disk_bytes(const std::string& path);
 
 constexpr int kStdout = 1;
 constexpr int kStderr = 2;

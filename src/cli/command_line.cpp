@@ -56,6 +56,7 @@ constexpr CommandFunction kFunctions[] = {
     {"check", run_check, true},
     {"bench step", run_bench_step, true},
     {"bench loader", run_bench_loader, true},
+    {"cache", run_cache, true},
 };
 
 int run_command(const Command& command, const Settings& settings) {

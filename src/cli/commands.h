@@ -20,5 +20,6 @@ int run_inspect(Session& session);
 int run_check(Session& session);
 int run_bench_step(Session& session);
 int run_bench_loader(Session& session);
+int run_cache(Session& session);
 
 }  // namespace pounce::cli

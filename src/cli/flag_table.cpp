@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cli/bench_flags.h"
+#include "cli/cache_flags.h"
 #include "cli/check_flags.h"
 #include "cli/flag_parts.h"
 
@@ -289,8 +290,8 @@ const Flag* Command::find(char short_name) const {
 
 std::span<const Command> commands() {
   static const std::vector<Command> table = {
-      train_command(), eval_command(),       predict_command(),     inspect_command(),
-      check_command(), bench_step_command(), bench_loader_command()};
+      train_command(), eval_command(),       predict_command(),      inspect_command(),
+      check_command(), bench_step_command(), bench_loader_command(), cache_command()};
   return table;
 }
 

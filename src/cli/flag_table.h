@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pounce/bench.h"
+#include "pounce/cache.h"
 #include "pounce/check.h"
 #include "pounce/evaluate.h"
 #include "pounce/predict.h"
@@ -51,6 +52,9 @@ struct Settings {
 
   CheckConfig check;
   bool check_strict = false;  // findings make the exit code 1
+
+  CacheSelection cache;
+  bool clear_cache = false;
 };
 
 enum class FlagAction { Set, ShortHelp, FullHelp, Version };

@@ -124,6 +124,23 @@ std::string inspect_json(const Inspection& inspection) {
                {"tensors", std::move(tensors)}});
 }
 
+std::string cache_json(const CacheReport& report, bool removed) {
+  Json files = Json::array();
+  for (const CacheFileInfo& file : report.files) {
+    files.push_back({{"kind", file.kind},
+                     {"data", file.data},
+                     {"path", file.path},
+                     {"bytes", file.bytes},
+                     {"idle_seconds", file.idle_seconds}});
+  }
+  return line({{"type", "cache"},
+               {"folder", report.folder},
+               {"bytes", report.bytes},
+               {"images_limit", report.images_limit},
+               {"removed", removed},
+               {"files", std::move(files)}});
+}
+
 std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult& result) {
   const StepVerification& check = result.verification;
   Json verification = {{"image_size", check.image_size},
@@ -238,6 +255,7 @@ std::span<const JsonEventKeys> json_event_keys() {
        {"data", "images", "skipped", "image_size", "batch_size", "crop_scale", "threads",
         "images_per_second", "p10", "p90", "images_per_cpu_second", "read_ms", "decode_ms",
         "transform_ms", "wait_ms", "timed", "seconds", "verification"}},
+      {"cache", {"folder", "bytes", "images_limit", "removed", "files"}},
   };
   return table;
 }

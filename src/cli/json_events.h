@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pounce/bench.h"
+#include "pounce/cache.h"
 #include "pounce/error.h"
 #include "pounce/evaluate.h"
 #include "pounce/inspect.h"
@@ -21,6 +22,8 @@ std::string prediction_json(const Prediction& prediction);
 std::string inspect_json(const Inspection& inspection);
 std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult& result);
 std::string bench_loader_json(const BenchLoaderConfig& config, const BenchLoaderResult& result);
+// `removed`: whether the files were removed or only listed.
+std::string cache_json(const CacheReport& report, bool removed);
 // {path, label, logits}: every logit in digits that read back to the same float.
 std::string dump_json(const EvalRecord& record);
 

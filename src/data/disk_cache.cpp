@@ -30,16 +30,10 @@ uint64_t bytes_of_image_files(const std::string& folder, const std::string& exce
   return sum;
 }
 
-// statvfs wants something that exists.
-uint64_t free_bytes_at(std::string folder) {
-  while (!path_exists(folder) && parent_path(folder) != folder) folder = parent_path(folder);
-  return uint64_t(free_disk_bytes(folder));
-}
-
 }  // namespace
 
 uint64_t default_disk_cache_limit(const std::string& folder) {
-  uint64_t all = free_bytes_at(folder) + bytes_of_image_files(folder, "");
+  uint64_t all = uint64_t(free_disk_bytes(folder)) + bytes_of_image_files(folder, "");
   return std::min(kMostByDefault, all / kFreeShare);
 }
 
@@ -47,7 +41,7 @@ uint64_t default_disk_cache_limit(const std::string& folder) {
 uint64_t DiskCache::room_for(const DiskCacheOptions& options, const std::string& own_path) {
   uint64_t others = bytes_of_image_files(options.folder, own_path);
   uint64_t own = bytes_of_image_files(options.folder, "") - others;
-  uint64_t free = free_bytes_at(options.folder);
+  uint64_t free = uint64_t(free_disk_bytes(options.folder));
   uint64_t on_disk = own + free - std::min(kKeptFree, free / 2);
   return std::min(options.limit - std::min(options.limit, others), on_disk);
 }
@@ -218,6 +212,13 @@ std::optional<CachedImage> DiskCache::find(uint64_t id, const FileStamp& stamp) 
   note_verified(found->held.record, is_good);
   if (!is_good) return std::nullopt;
   return image;
+}
+
+// Another process may have stored it by now.
+bool DiskCache::may_hold(uint64_t id) const {
+  if (!is_writer()) return true;
+  std::lock_guard lock(mutex_);
+  return index_[0].contains(id) || index_[1].contains(id);
 }
 
 bool DiskCache::wants(uint64_t id, int width, int height, uint64_t file_bytes,

@@ -34,6 +34,7 @@ class DiskCache final : public ImageCache {
   // Error kind Io where the folder or the file can be neither made nor read.
   static Result<std::unique_ptr<DiskCache>> open(DiskCacheOptions options);
 
+  bool may_hold(uint64_t id) const override;
   std::optional<CachedImage> find(uint64_t id, const FileStamp& stamp) override;
   bool wants(uint64_t id, int width, int height, uint64_t file_bytes,
              CachedKind* kind) const override;

@@ -31,6 +31,9 @@ class ImageCache {
  public:
   virtual ~ImageCache() = default;
 
+  // Whether find() could give something: else the file's stamp need not be asked for.
+  virtual bool may_hold(uint64_t id) const = 0;
+
   // Image `id` (Sample::id), whose file has `stamp` now. Nothing where it is not held, or the file
   // has changed since.
   virtual std::optional<CachedImage> find(uint64_t id, const FileStamp& stamp) = 0;

@@ -21,6 +21,13 @@ std::optional<size_t> RamCache::slot_of(uint64_t id) const {
   return size_t(planned - forecast_.images.data());
 }
 
+bool RamCache::may_hold(uint64_t id) const {
+  std::optional<size_t> slot = slot_of(id);
+  if (!slot) return false;
+  std::lock_guard lock(lock_of(*slot));
+  return slots_[*slot].entry != nullptr;
+}
+
 std::optional<CachedImage> RamCache::find(uint64_t id, const FileStamp& stamp) {
   std::optional<size_t> slot = slot_of(id);
   if (!slot) return std::nullopt;

@@ -18,6 +18,7 @@ class RamCache final : public ImageCache {
  public:
   RamCache(CacheForecast forecast, uint64_t limit);
 
+  bool may_hold(uint64_t id) const override;
   std::optional<CachedImage> find(uint64_t id, const FileStamp& stamp) override;
   bool wants(uint64_t id, int width, int height, uint64_t file_bytes,
              CachedKind* kind) const override;

@@ -70,7 +70,7 @@ Result<void> SampleReader::read_own_sample(uint32_t index, const AugmentKey& key
 
 Result<void> SampleReader::read_file_sample(uint32_t index, const AugmentKey& key, uint8_t* out) {
   std::string path = join_path(options_.root, samples_.path(index));
-  if (options_.cache) {
+  if (options_.cache && options_.cache->may_hold(key.id)) {
     if (std::optional<Result<void>> done = read_cached(path, key, out)) return *done;
   }
   double start = monotonic_seconds();

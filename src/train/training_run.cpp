@@ -17,6 +17,7 @@
 #include "train/evaluation.h"
 #include "train/inference.h"
 #include "train/init_file.h"
+#include "train/run_cache.h"
 #include "train/run_clock.h"
 #include "train/run_folder.h"
 #include "train/schedule.h"
@@ -94,6 +95,7 @@ class TrainingRun::Impl {
   std::vector<int64_t> images_left_;  // by label: usable ones of training
   std::vector<float> class_weights_;  // by label; 1 where all count alike
   std::unique_ptr<StepRunner> runner_;
+  std::unique_ptr<RunCache> cache_;
   std::unique_ptr<BatchLoader> train_loader_;
   std::unique_ptr<BatchLoader> val_loader_;
 
@@ -200,6 +202,12 @@ void TrainingRun::Impl::make_loaders(const std::stop_token& stop) {
                              .seed = config_.seed,
                              .workers = config_.workers,
                              .stop = stop};
+  cache_ = std::make_unique<RunCache>(
+      config_, dataset_.root,
+      std::vector<CachedList>{
+          {dataset_.train, {options.preprocessing, options.augmentation}},
+          {dataset_.val, {options.preprocessing, Augmentation{.enabled = false}}}});
+  options.cache = cache_->cache();
   train_loader_ = std::make_unique<BatchLoader>(options, dataset_.train);
   if (dataset_.val.empty()) return;
   options.augmentation = {.enabled = false};
@@ -254,6 +262,9 @@ RunEnd TrainingRun::Impl::run(const std::stop_token& stop) {
                     *config_.epochs);
   open_folder();
   announce();
+  for (const std::string& note : cache_->start(int64_t(session().planned_bytes()))) {
+    emit(NoteIssued{note});
+  }
   bool interrupted = false;
   for (int epoch = 1; epoch <= *config_.epochs && !interrupted; ++epoch) {
     if (is_patience_over(epoch)) break;
@@ -481,6 +492,10 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
   end.seconds_left = clock_.run_seconds() / epoch * (*config_.epochs - epoch);
   folder_->append_epoch(end);
   emit(end);
+  bool is_last = epoch == *config_.epochs;
+  RunCache::Wait wait{train_loader_->wait_seconds(), end.data_wait_fraction, end.data_limit};
+  auto note = is_last ? std::nullopt : cache_->after_epoch(wait);
+  if (note) emit(NoteIssued{*note});
 }
 
 void TrainingRun::Impl::save(bool is_best) {

@@ -161,6 +161,15 @@ TEST(Json, Inspection) {
   EXPECT_TRUE(object["description"]["split"].is_null());
 }
 
+TEST(Json, Cache) {
+  CacheReport report;
+  report.files.resize(1);
+  report.files[0].path = "/c/f";
+  Json object = expect_documented(cache_json(report, true));
+  EXPECT_EQ(object["removed"], true);
+  EXPECT_EQ(object["files"][0]["path"], "/c/f");
+}
+
 TEST(Json, BenchStep) {
   BenchStepResult result;
   result.images_per_second = 12.5;

@@ -367,6 +367,7 @@ class OpenCache : public ImageCache {
  public:
   explicit OpenCache(CachedKind kind) : kind_(kind) {}
 
+  bool may_hold(uint64_t) const override { return true; }
   std::optional<CachedImage> find(uint64_t id, const FileStamp& stamp) override {
     std::lock_guard lock(mutex_);
     auto entry = entries_.find(id);

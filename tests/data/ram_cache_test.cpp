@@ -69,11 +69,14 @@ TEST(RamCache, GivesBackWhatWasStoredUntilTheFileChanges) {
   RamCache cache = cache_for({{7, 4, 2, 100, true}}, 1000);
   FileStamp stamp{100, 5};
   EXPECT_FALSE(cache.find(7, stamp));
+  EXPECT_FALSE(cache.may_hold(7));
   CachedKind kind = CachedKind::Bytes;
   ASSERT_TRUE(cache.wants(7, 4, 2, 100, &kind));
   EXPECT_EQ(kind, CachedKind::Pixels);
   Bytes pixels(24, 3);
   cache.store(7, stamp, {CachedKind::Pixels, pixels, 4, 2, nullptr});
+  EXPECT_TRUE(cache.may_hold(7));
+  EXPECT_FALSE(cache.may_hold(8));
   auto found = cache.find(7, stamp);
   ASSERT_TRUE(found);
   EXPECT_EQ(as_vector(*found), pixels);

@@ -1,4 +1,7 @@
 // What is read, and how it becomes pixels.
+#include <cmath>
+#include <optional>
+
 #include "train/option_kinds.h"
 #include "train/options/groups.h"
 
@@ -15,6 +18,83 @@ TrainOption labels(const OptionText& text) {
   };
   option.get = [](const TrainConfig& config) { return value_text(config.labels); };
   return option;
+}
+
+// "4G", "512M", "1.5g", "30%".
+std::optional<CacheLimit> parse_limit(std::string_view text) {
+  constexpr double kMost = 1e18;
+  if (text.empty()) return std::nullopt;
+  constexpr std::string_view kUnits = "kmgt";
+  size_t unit = kUnits.find(to_lower_ascii(text.substr(text.size() - 1)));
+  bool is_percent = text.back() == '%';
+  if (is_percent || unit != std::string_view::npos) text.remove_suffix(1);
+  std::optional<double> value = parse_double(text);
+  if (!value || *value <= 0 || (is_percent && *value > 100)) return std::nullopt;
+  if (is_percent) return CacheLimit{.percent = *value};
+  double bytes = *value * (unit == std::string_view::npos ? 1 : std::exp2(10.0 * double(unit + 1)));
+  if (bytes < 1 || bytes > kMost) return std::nullopt;
+  return CacheLimit{.bytes = int64_t(bytes)};
+}
+
+// In the largest unit that needs no fraction.
+std::string limit_text(const CacheLimit& limit) {
+  if (limit.percent > 0) return fmt::format("{}%", limit.percent);
+  int64_t bytes = limit.bytes;
+  std::string unit;
+  for (std::string_view next : {"K", "M", "G", "T"}) {
+    if (bytes % 1024 != 0) break;
+    bytes /= 1024;
+    unit = next;
+  }
+  return fmt::format("{}{}", bytes, unit);
+}
+
+TrainOption cache_limit(const OptionText& text) {
+  TrainOption option = make_option(text);
+  option.set = [name = text.name](TrainConfig& config, const std::string& given) {
+    std::optional<CacheLimit> limit = given == "auto" ? CacheLimit{} : parse_limit(given);
+    if (!limit) {
+      refuse(name, given, "a size such as 4G or 512M (K, M, G: powers of 1024) or 30%",
+             "--cache none keeps no image");
+    }
+    config.cache_limit = *limit;
+  };
+  option.get = [](const TrainConfig& config) {
+    bool is_chosen = config.cache_limit == CacheLimit{};
+    return value_text(is_chosen ? std::string("auto") : limit_text(config.cache_limit));
+  };
+  return option;
+}
+
+void add_cache_options(std::vector<TrainOption>& table) {
+  constexpr OptionGroup kGroup = OptionGroup::Data;
+  table.push_back(one_of<CacheMode>(
+      {.name = "cache",
+       .group = kGroup,
+       .value_name = "WORD",
+       .default_text = "auto",
+       .help = "where images are kept between epochs: auto, none, ram or disk",
+       .details = "ram: in memory; disk: in the cache folder, for later runs as well. auto: in "
+                  "memory, once the steps of an epoch have waited for images more than 5 % of "
+                  "their time and more than a second. Kept are "
+                  "decoded pixels where they fit, else files as they are. No influence on any "
+                  "result. `pounce cache` shows and clears what lies on the disk."},
+      &TrainConfig::cache,
+      {{"auto", CacheMode::Auto},
+       {"none", CacheMode::None},
+       {"ram", CacheMode::Ram},
+       {"disk", CacheMode::Disk}}));
+  table.push_back(cache_limit(
+      {.name = "cache-limit",
+       .group = kGroup,
+       .value_name = "SIZE",
+       .default_text =
+           "auto: with ram half of the free memory (a quarter where auto chose it), with "
+           "disk a tenth of the free space, at most 50G",
+       .help = "most that --cache may hold: 4G, 512M, 30%",
+       .details =
+           "Percent are of the machine's memory, or of the disk with the cache folder, where "
+           "the limit is for the cached images of all data sets together."}));
 }
 
 }  // namespace
@@ -65,6 +145,7 @@ void add_data_options(std::vector<TrainOption>& table) {
       {{"auto", BadFilePolicy::Auto},
        {"skip", BadFilePolicy::Skip},
        {"stop", BadFilePolicy::Stop}}));
+  add_cache_options(table);
 }
 
 }  // namespace pounce
