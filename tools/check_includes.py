@@ -30,7 +30,7 @@ MAY_INCLUDE = {
 }
 
 # Public headers a folder below the public API may include.
-PUBLIC_BELOW = {"pounce/dtype.h", "pounce/error.h"}
+PUBLIC_BELOW = {"pounce/dtype.h", "pounce/error.h", "pounce/fit.h"}
 SEES_WHOLE_PUBLIC_API = {"train", "api", "cli"}
 
 # Operating-system headers belong to src/base; signal handlers to src/cli.

@@ -34,6 +34,7 @@ struct ModelDescription {
   std::vector<std::string> classes;  // in label order
   int image_size = 0;                // pixels, square
   std::string fit, crop, interpolation, alpha;
+  int shrink = 0;                       // above 0: short sides beyond it were reduced to it first
   double resize = 0;                    // size of the crop / resized short side
   std::array<double, 3> mean{}, std{};  // by channel, of values from 0 to 1
   bool exif = false;                    // whether the orientation in EXIF data is applied

@@ -13,6 +13,7 @@
 
 #include "pounce/dataset.h"
 #include "pounce/export.h"
+#include "pounce/fit.h"
 #include "pounce/tensor.h"
 
 namespace pounce {
@@ -23,6 +24,7 @@ struct LoaderOptions {
   int batch_size = 64;           // at most; sizes of an epoch differ by at most one; 1 to 65536
   int image_size = 224;          // pixels, square; 8 to 4096
   double resize_ratio = 0.875;   // without augmentation, as ModelOptions
+  Fit fit = Fit::Crop;           // as ModelOptions
   bool shuffle = false;          // a new order every epoch, by seed
   bool augment = false;          // random crop and flips, as below; else the centre crop
   double crop_scale_min = 0.35;  // area of the random crop, share of the image

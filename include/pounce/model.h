@@ -12,6 +12,7 @@
 
 #include "pounce/device.h"
 #include "pounce/export.h"
+#include "pounce/fit.h"
 #include "pounce/network.h"
 #include "pounce/tensor.h"
 
@@ -23,6 +24,7 @@ struct ModelOptions {
   std::vector<std::string> classes;  // in label order; at least 2, none empty
   int image_size = 224;              // pixels, square; 8 to 4096
   double resize_ratio = 0.875;       // crop size / size of the resized short side; 0.1 to 1
+  Fit fit = Fit::Crop;               // the other fits show the whole picture
   std::array<double, 3> mean = {0.485, 0.456, 0.406};  // of red, green, blue, in 0 to 1
   std::array<double, 3> std = {0.229, 0.224, 0.225};   // deviations, above 0
   uint64_t seed = 0;                                   // of the fresh weights
@@ -66,6 +68,7 @@ class POUNCE_API Model {
   const std::vector<std::string>& classes() const;
   int image_size() const;
   double resize_ratio() const;
+  Fit fit() const;
   Device device() const;
 
   // Logits [N, classes] F32, on the model's device, of images U8 [N, image_size, image_size, 3]

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "pounce/error.h"
+#include "pounce/fit.h"
 
 namespace pounce {
 
@@ -78,6 +79,9 @@ struct TrainConfig {
   std::optional<double> hflip;           // probability of a mirrored image
   std::optional<double> vflip;
   double label_smoothing = 0;
+  double color_jitter = 0;      // brightness, contrast, saturation by 1 - x to 1 + x
+  double random_erasing = 0;    // probability that a rectangle of a training image is erased
+  Fit fit = Fit::Crop;          // how pictures that are not square become square
   double resize_ratio = 0.875;  // evaluation: crop size / size of the resized short side
   // Classes of images that no folders name: "names" (cat.0.jpg), "FILE.csv" or
   // "FILE.csv:file,label" (its two columns); empty: folders, or metadata.csv among the images.

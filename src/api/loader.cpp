@@ -36,7 +36,9 @@ const ImageListState& checked_images(const ImageList& images) {
 BatchLoaderOptions to_internal(const LoaderOptions& options, const ImageListState& images) {
   return {.root = images.root,
           .batch_size = options.batch_size,
-          .preprocessing = {.image_size = options.image_size, .resize_ratio = options.resize_ratio},
+          .preprocessing = {.image_size = options.image_size,
+                            .resize_ratio = options.resize_ratio,
+                            .fit = options.fit},
           .augmentation = {.enabled = options.augment,
                            .crop_min = options.crop_scale_min,
                            .crop_max = options.crop_scale_max,

@@ -44,6 +44,7 @@ std::shared_ptr<ModelState> make_state(const std::string& name, NetworkBuilder n
                  .classes = options.classes,
                  .image_size = options.image_size,
                  .resize_ratio = options.resize_ratio,
+                 .fit = options.fit,
                  .mean = options.mean,
                  .std = options.std,
                  .split_fraction = {}};
@@ -123,6 +124,10 @@ double Model::resize_ratio() const {
   return Access::state(*this, "Model")->info.resize_ratio;
 }
 
+Fit Model::fit() const {
+  return Access::state(*this, "Model")->info.fit;
+}
+
 Device Model::device() const {
   return Access::make<Device>(Access::state(*this, "Model")->device);
 }
@@ -148,9 +153,7 @@ Tensor Model::read_images(const std::vector<std::string>& paths) const {
   std::vector<uint8_t> pixels(paths.size() * each);
   for_each_parallel(0, paths.size(), [&](size_t i) {
     Result<std::vector<uint8_t>> image =
-        load_for_inference(paths[i], {.image_size = state->info.image_size,
-                                      .resize_ratio = state->info.resize_ratio,
-                                      .exif = state->info.exif});
+        load_for_inference(paths[i], preprocessing_of(state->info));
     if (!image) {
       const Error& error = image.error();
       bool names_it = error.message().find(paths[i]) != std::string::npos;

@@ -87,6 +87,10 @@ void check_loader(const LoaderState& loader, const ModelInfo& info, const char* 
     fail(ErrorKind::InvalidArgument, "trainer: the {} loader's images have {} px, the model's {}",
          which, options.image_size, info.image_size);
   }
+  if (options.fit != info.fit) {
+    fail(ErrorKind::InvalidArgument, "trainer: the {} loader's fit is {}, the model's {}", which,
+         fit_name(options.fit), fit_name(info.fit));
+  }
   if (!options.augment && options.resize_ratio != info.resize_ratio) {
     fail(ErrorKind::InvalidArgument, "trainer: the {} loader's resize_ratio is {}, the model's {}",
          which, options.resize_ratio, info.resize_ratio);

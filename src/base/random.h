@@ -15,6 +15,8 @@ enum class RandomPurpose : uint8_t {
   Augment = 3,
   Split = 4,
   Balance = 5,
+  ColorJitter = 6,
+  Erasing = 7,
   Test = 15
 };
 

@@ -26,13 +26,19 @@ std::string split_words(const ModelDescription& model) {
   return fmt::format("{} of the images held back by {}", model.val_fraction, model.split_rule);
 }
 
+std::string image_words(const ModelDescription& model) {
+  std::string text = fmt::format("{} px; fit {}", model.image_size, model.fit);
+  if (model.shrink > 0) text += fmt::format(", short side first reduced to {}", model.shrink);
+  if (model.fit == "crop") text += fmt::format(", resize {}, crop {}", model.resize, model.crop);
+  return text + ", " + model.interpolation;
+}
+
 std::string description_lines(const ModelDescription& model) {
   return fact("model", fmt::format("{}, {} parameters, written by Pounce {}", model.model,
                                    group_digits(model.parameters), model.version)) +
          fact("classes", fmt::format("{}: {}", model.classes.size(),
                                      list_some(model.classes, kClassesNamed))) +
-         fact("images", fmt::format("{} px; fit {}, resize {}, crop {}, {}", model.image_size,
-                                    model.fit, model.resize, model.crop, model.interpolation)) +
+         fact("images", image_words(model)) +
          fact("values", fmt::format("mean {}, std {}", fmt::join(model.mean, " "),
                                     fmt::join(model.std, " "))) +
          fact("rules", fmt::format("EXIF orientation {}, alpha {}",

@@ -59,6 +59,7 @@ Json description_object(const ModelDescription& model) {
           {"classes", model.classes},
           {"image_size", model.image_size},
           {"fit", model.fit},
+          {"shrink", model.shrink},
           {"resize", model.resize},
           {"crop", model.crop},
           {"interpolation", model.interpolation},

@@ -98,14 +98,19 @@ std::string value_of(const TrainConfig& config, std::string_view name) {
 // ", crop scale 0.35-1, hflip 0.5"
 std::string augmentation_text(const TrainConfig& config) {
   double hflip = config.hflip.value_or(0), vflip = config.vflip.value_or(0);
-  if (!config.crop_scale_min && hflip == 0 && vflip == 0) return ", no augmentation";
-  std::string text = ", center crop";
+  bool varies_pixels = config.color_jitter > 0 || config.random_erasing > 0;
+  if (!config.crop_scale_min && hflip == 0 && vflip == 0 && !varies_pixels) {
+    return ", no augmentation";
+  }
+  std::string text = config.fit == Fit::Crop ? ", center crop" : ", no random crop";
   if (config.crop_scale_min) {
     text = fmt::format(", crop scale {}-{}", *config.crop_scale_min,
                        config.crop_scale_max.value_or(1));
   }
   text += fmt::format(", hflip {}", hflip);
   if (vflip > 0) text += fmt::format(", vflip {}", vflip);
+  if (config.color_jitter > 0) text += fmt::format(", color jitter {}", config.color_jitter);
+  if (config.random_erasing > 0) text += fmt::format(", random erasing {}", config.random_erasing);
   return text;
 }
 
@@ -119,6 +124,7 @@ std::string settings_line(const TrainConfig& config) {
   }
   text += fmt::format(", warm-up {}{}", config.warmup_epochs, augmentation_text(config));
   if (config.sampler == SamplerKind::Balanced) text += ", balanced sampler";
+  if (config.fit != Fit::Crop) text += fmt::format(", fit {}", value_of(config, "fit"));
   if (!config.exif) text += ", EXIF orientation not applied";
   if (config.label_smoothing > 0) {
     text += fmt::format(", label smoothing {}", config.label_smoothing);

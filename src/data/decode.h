@@ -18,6 +18,13 @@ namespace pounce {
 struct Image {
   int width = 0, height = 0;
   std::vector<uint8_t> rgb;  // [height, width, 3]
+
+  // Keeps the memory there is; the content is unspecified.
+  void resize(int new_width, int new_height) {
+    width = new_width;
+    height = new_height;
+    rgb.resize(size_t(width) * size_t(height) * 3);
+  }
 };
 
 // Pixels that someone else owns.

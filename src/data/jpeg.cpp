@@ -12,9 +12,7 @@ Result<void> decode_jpeg(std::span<const uint8_t> bytes, Image& image, const Dec
   if (auto refused = check_extents(decoder.width(), decoder.height())) {
     return tl::make_unexpected(*refused);
   }
-  image.width = decoder.width();
-  image.height = decoder.height();
-  image.rgb.resize(size_t(image.width) * size_t(image.height) * 3);
+  image.resize(decoder.width(), decoder.height());
   Result<void> started = decoder.start(1, {0, 0, image.width, image.height}, JpegReach::WholeFile);
   if (!started) return started;
   size_t row_bytes = size_t(image.width) * 3;

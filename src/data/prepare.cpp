@@ -1,6 +1,7 @@
 #include "data/prepare.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "base/system.h"
@@ -43,26 +44,35 @@ bool is_random_crop(const Augmentation& augmentation) {
 
 }  // namespace
 
+bool may_decode_scaled(int width, int height, const PrepareRule& rule) {
+  const Preprocessing& preprocessing = rule.preprocessing;
+  if (!is_random_crop(rule.augmentation) || is_shrunk(width, height, preprocessing)) return false;
+  bool fills_the_square = preprocessing.fit != Fit::Letterbox;
+  int side = fills_the_square ? std::min(width, height) : std::max(width, height);
+  return side / 2 >= preprocessing.image_size;
+}
+
 struct Preparer::State {
   PrepareRule rule;
-  Image image;
+  Image image;   // of formats that are decoded whole
+  Image shrunk;  // by the rule's shrink
   Resizer resizer;
   StageSeconds seconds;
 
+  size_t square_stride() const { return size_t(rule.preprocessing.image_size) * 3; }
+  uint8_t* clear_around(const Framing& framing, uint8_t* out) const;
   Result<void> from_jpeg(std::span<const uint8_t> file, const AugmentKey& key, uint8_t* out);
-  Result<void> decode(std::span<const uint8_t> file);
+  Result<void> stream(JpegDecoder& decoder, const ResizeTask& task, int denominator);
+  void square_from(const PixelView& image, const AugmentKey& key, uint8_t* out);
+  void vary_pixels(const AugmentKey& key, uint8_t* out) const;
 };
 
-Result<void> Preparer::State::decode(std::span<const uint8_t> file) {
-  StageClock clock;
-  Result<void> decoded = decode_image(file, image, {.exif = rule.preprocessing.exif});
-  clock.lap(seconds.decode);
-  return decoded;
-}
-
-bool may_decode_scaled(int width, int height, const PrepareRule& rule) {
-  return is_random_crop(rule.augmentation) &&
-         std::min(width, height) / 2 >= rule.preprocessing.image_size;
+// Black where the picture does not reach. The first pixel of where it does.
+uint8_t* Preparer::State::clear_around(const Framing& framing, uint8_t* out) const {
+  int size = rule.preprocessing.image_size;
+  bool is_whole = framing.target.window_width == size && framing.target.window_height == size;
+  if (!is_whole) std::memset(out, 0, square_stride() * size_t(size));
+  return out + size_t(framing.top) * square_stride() + size_t(framing.left) * 3;
 }
 
 Result<void> Preparer::State::from_jpeg(std::span<const uint8_t> file, const AugmentKey& key,
@@ -71,17 +81,35 @@ Result<void> Preparer::State::from_jpeg(std::span<const uint8_t> file, const Aug
   JpegDecoder decoder;
   if (Result<void> opened = decoder.open(file); !opened) return opened;
   StoredPicture stored{decoder.width(), decoder.height()};
-  if (rule.preprocessing.exif) stored.orientation = decoder.orientation();
+  const Preprocessing& preprocessing = rule.preprocessing;
+  if (preprocessing.exif) stored.orientation = decoder.orientation();
   clock.lap(seconds.decode);
   int width = stored.width, height = stored.height;
   if (stored.orientation >= 5) std::swap(width, height);
-  Framing framing = frame_picture(width, height, rule.preprocessing, rule.augmentation, key);
+  if (is_shrunk(width, height, preprocessing)) {
+    Framing whole = frame_shrunk(width, height, preprocessing);
+    shrunk.resize(int(whole.target.width), int(whole.target.height));
+    Result<void> done =
+        stream(decoder, resize_task(whole, stored, shrunk.rgb.data(), size_t(shrunk.width) * 3), 1);
+    if (done) square_from(shrunk, key, out);
+    return done;
+  }
+  Framing framing = frame_picture(width, height, preprocessing, rule.augmentation, key);
   if (is_random_crop(rule.augmentation)) stored.denominator = choose_denominator(framing);
-  resizer.begin(resize_task(framing, stored, out));
+  ResizeTask task = resize_task(framing, stored, clear_around(framing, out), square_stride());
+  Result<void> done = stream(decoder, task, stored.denominator);
+  if (done) vary_pixels(key, out);
+  return done;
+}
+
+Result<void> Preparer::State::stream(JpegDecoder& decoder, const ResizeTask& task,
+                                     int denominator) {
+  StageClock clock;
+  resizer.begin(task);
   clock.lap(seconds.transform);
   CropBox window{resizer.left(), resizer.top(), resizer.width(), resizer.height()};
   JpegReach reach = rule.augmentation.enabled ? JpegReach::Window : JpegReach::WholeFile;
-  Result<void> started = decoder.start(stored.denominator, window, reach);
+  Result<void> started = decoder.start(denominator, window, reach);
   clock.lap(seconds.decode);
   while (started) {
     Result<JpegDecoder::Rows> rows = decoder.next_rows();
@@ -92,6 +120,29 @@ Result<void> Preparer::State::from_jpeg(std::span<const uint8_t> file, const Aug
     clock.lap(seconds.transform);
   }
   return started;
+}
+
+void Preparer::State::square_from(const PixelView& picture, const AugmentKey& key, uint8_t* out) {
+  StageClock clock;
+  StoredPicture stored{picture.width, picture.height};
+  Framing framing =
+      frame_picture(picture.width, picture.height, rule.preprocessing, rule.augmentation, key);
+  resizer.begin(resize_task(framing, stored, clear_around(framing, out), square_stride()));
+  resizer.push_picture(picture);
+  vary_pixels(key, out);
+  clock.lap(seconds.transform);
+}
+
+void Preparer::State::vary_pixels(const AugmentKey& key, uint8_t* out) const {
+  const Augmentation& augmentation = rule.augmentation;
+  if (!augmentation.enabled) return;
+  int size = rule.preprocessing.image_size;
+  if (augmentation.color_jitter > 0) {
+    jitter_colors(out, int64_t(size) * size, augmentation.color_jitter, key);
+  }
+  if (augmentation.erasing > 0) {
+    erase_rectangle(out, size, augmentation.erasing, augmentation.erasing_color, key);
+  }
 }
 
 Preparer::Preparer(PrepareRule rule) : state_(std::make_unique<State>()) {
@@ -105,19 +156,26 @@ Preparer::~Preparer() = default;
 Result<void> Preparer::from_bytes(std::span<const uint8_t> file, const AugmentKey& key,
                                   uint8_t* out) {
   bool is_jpeg = sniff_format(file.first(std::min<size_t>(file.size(), 32))) == ImageFormat::Jpeg;
-  Result<void> done = is_jpeg ? state_->from_jpeg(file, key, out) : state_->decode(file);
-  if (done && !is_jpeg) from_pixels(state_->image, key, out);
+  Result<void> done;
+  if (is_jpeg) {
+    done = state_->from_jpeg(file, key, out);
+  } else {
+    StageClock clock;
+    done = decode_image(file, state_->image, {.exif = state_->rule.preprocessing.exif});
+    clock.lap(state_->seconds.decode);
+    if (done) from_pixels(state_->image, key, out);
+  }
   if (!done && done.error().kind() == ErrorKind::OutOfMemory) throw done.error();
   return done;
 }
 
 void Preparer::from_pixels(const PixelView& image, const AugmentKey& key, uint8_t* out) {
+  const Preprocessing& rule = state_->rule.preprocessing;
+  if (!is_shrunk(image.width, image.height, rule)) return state_->square_from(image, key, out);
   StageClock clock;
-  const PrepareRule& rule = state_->rule;
-  Framing framing =
-      frame_picture(image.width, image.height, rule.preprocessing, rule.augmentation, key);
-  resize_box(image, framing.box, framing.target, state_->resizer, out);
+  shrink_picture(image, rule, state_->resizer, state_->shrunk);
   clock.lap(state_->seconds.transform);
+  state_->square_from(state_->shrunk, key, out);
 }
 
 const PrepareRule& Preparer::rule() const {

@@ -37,7 +37,8 @@ class Preparer {
   // nothing about the file.
   Result<void> from_bytes(std::span<const uint8_t> file, const AugmentKey& key, uint8_t* out);
   // The same bytes from pixels that decode_image gave by the same EXIF rule, unless
-  // may_decode_scaled() of their size.
+  // may_decode_scaled() of their size; and from those that shrink_picture made of them. A file that
+  // is damaged outside of what a crop needs gives no pixels, though from_bytes may take it.
   void from_pixels(const PixelView& image, const AugmentKey& key, uint8_t* out);
 
   const PrepareRule& rule() const;

@@ -13,15 +13,22 @@ int rounded_half_to_even(double value) {
   return int(std::nearbyint(value));
 }
 
-// torchvision's get_params: ten tries, then the largest central box of an allowed ratio.
-CropBox choose_box(int width, int height, const Augmentation& augmentation, RandomStream& random) {
+struct Extents {
+  int width, height;
+};
+
+// torchvision's get_params: ten tries, then the largest central box of an allowed ratio. Ratios are
+// relative to `aspect`.
+CropBox choose_box(Extents extents, double aspect, const Augmentation& augmentation,
+                   RandomStream& random) {
+  auto [width, height] = extents;
   constexpr double kMinRatio = 3.0 / 4.0, kMaxRatio = 4.0 / 3.0;
   double area = double(width) * double(height);
   for (int attempt = 0; attempt < 10; ++attempt) {
     double share = random.uniform(augmentation.crop_min, augmentation.crop_max);
     double ratio = std::exp(random.uniform(std::log(kMinRatio), std::log(kMaxRatio)));
-    double box_width = std::nearbyint(std::sqrt(area * share * ratio));
-    double box_height = std::nearbyint(std::sqrt(area * share / ratio));
+    double box_width = std::nearbyint(std::sqrt(area * share * (ratio * aspect)));
+    double box_height = std::nearbyint(std::sqrt(area * share / (ratio * aspect)));
     bool fits = box_width > 0 && box_width <= width && box_height > 0 && box_height <= height;
     if (!fits) continue;
     CropBox box{0, 0, int(box_width), int(box_height)};
@@ -30,9 +37,10 @@ CropBox choose_box(int width, int height, const Augmentation& augmentation, Rand
     return box;
   }
   CropBox box{0, 0, width, height};
+  double least = kMinRatio * aspect, most = kMaxRatio * aspect;
   double ratio = double(width) / double(height);
-  if (ratio < kMinRatio) box.height = rounded_half_to_even(width / kMinRatio);
-  if (ratio > kMaxRatio) box.width = rounded_half_to_even(height * kMaxRatio);
+  if (ratio < least) box.height = rounded_half_to_even(width / least);
+  if (ratio > most) box.width = rounded_half_to_even(height * most);
   box.top = (height - box.height) / 2;
   box.left = (width - box.width) / 2;
   return box;
@@ -42,8 +50,24 @@ struct Flips {
   bool horizontal = false, vertical = false;
 };
 
+// `box` scaled to the square, or into it.
+Framing frame_box(const CropBox& box, const Preprocessing& rule, const Flips& flips) {
+  int size = rule.image_size, width = size, height = size;
+  if (rule.fit == Fit::Letterbox) {
+    double scale = double(size) / std::max(box.width, box.height);
+    width = std::clamp(rounded_half_to_even(box.width * scale), 1, size);
+    height = std::clamp(rounded_half_to_even(box.height * scale), 1, size);
+  }
+  Framing framing{box, {width, height, 0, 0, width, height, flips.horizontal, flips.vertical}};
+  // Mirroring the square mirrors the bars, which may differ by a pixel.
+  framing.left = flips.horizontal ? (size - width + 1) / 2 : (size - width) / 2;
+  framing.top = flips.vertical ? (size - height + 1) / 2 : (size - height) / 2;
+  return framing;
+}
+
 // torchvision's Resize and CenterCrop, with the window mirrored.
 Framing frame_center(int width, int height, const Preprocessing& rule, const Flips& flips) {
+  if (rule.fit != Fit::Crop) return frame_box({0, 0, width, height}, rule, flips);
   int size = rule.image_size;
   int short_side = std::max(size, int(size / rule.resize_ratio));
   bool is_wide = width > height;
@@ -64,29 +88,27 @@ Framing frame_center(int width, int height, const Preprocessing& rule, const Fli
 }  // namespace
 
 AugmentChoice choose_augmentation(int width, int height, const Augmentation& augmentation,
-                                  const AugmentKey& key) {
-  // An odd step through all 64-bit numbers: the first occurrence has the image's own stream.
-  constexpr uint64_t kStep = 0x9E3779B97F4A7C15;
-  RandomStream random(key.seed, RandomPurpose::Augment, key.epoch, key.id + key.occurrence * kStep);
+                                  const AugmentKey& key, Fit fit) {
+  RandomStream random(key.seed, RandomPurpose::Augment, key.epoch, key.stream());
   AugmentChoice choice;
   choice.hflip = random.uniform() < augmentation.hflip;
   choice.vflip = random.uniform() < augmentation.vflip;
-  choice.box = choose_box(width, height, augmentation, random);
+  double aspect = fit == Fit::Crop ? 1 : double(width) / double(height);
+  choice.box = choose_box({width, height}, aspect, augmentation, random);
   return choice;
 }
 
 Framing frame_picture(int width, int height, const Preprocessing& rule,
                       const Augmentation& augmentation, const AugmentKey& key) {
   if (!augmentation.enabled) return frame_center(width, height, rule, {});
-  AugmentChoice choice = choose_augmentation(width, height, augmentation, key);
-  if (!augmentation.random_crop) {
-    return frame_center(width, height, rule, {choice.hflip, choice.vflip});
-  }
-  int size = rule.image_size;
-  return {choice.box, {size, size, 0, 0, size, size, choice.hflip, choice.vflip}};
+  AugmentChoice choice = choose_augmentation(width, height, augmentation, key, rule.fit);
+  Flips flips{choice.hflip, choice.vflip};
+  return augmentation.random_crop ? frame_box(choice.box, rule, flips)
+                                  : frame_center(width, height, rule, flips);
 }
 
-ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint8_t* out) {
+ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint8_t* out,
+                       size_t stride) {
   const CropBox& box = framing.box;
   const ResizeTarget& target = framing.target;
   AxisTask along{double(box.left), double(box.width),   target.width,
@@ -95,7 +117,7 @@ ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint
   AxisTask across{double(box.top), double(box.height),   target.height,
                   target.top,      target.window_height, false,
                   target.vflip};
-  ResizeTask task{along, across, stored.orientation >= 5, out, size_t(target.window_width) * 3};
+  ResizeTask task{along, across, stored.orientation >= 5, out, stride};
   if (task.is_transposed) std::swap(task.x, task.y);
   // Which stored axes run against the upright ones.
   int o = stored.orientation;
@@ -113,8 +135,28 @@ ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint
 
 void resize_box(const PixelView& image, const CropBox& box, const ResizeTarget& target,
                 Resizer& resizer, uint8_t* out) {
-  resizer.begin(resize_task({box, target}, {image.width, image.height}, out));
+  size_t stride = size_t(target.window_width) * 3;
+  resizer.begin(resize_task({box, target}, {image.width, image.height}, out, stride));
   resizer.push_picture(image);
+}
+
+bool is_shrunk(int width, int height, const Preprocessing& rule) {
+  return rule.shrink > 0 && std::min(width, height) > rule.shrink;
+}
+
+Framing frame_shrunk(int width, int height, const Preprocessing& rule) {
+  auto scaled = [&](int side) {
+    return int(int64_t(rule.shrink) * side / std::min(width, height));
+  };
+  int small_width = scaled(width), small_height = scaled(height);
+  return {{0, 0, width, height}, {small_width, small_height, 0, 0, small_width, small_height}};
+}
+
+void shrink_picture(const PixelView& image, const Preprocessing& rule, Resizer& resizer,
+                    Image& shrunk) {
+  Framing framing = frame_shrunk(image.width, image.height, rule);
+  shrunk.resize(int(framing.target.width), int(framing.target.height));
+  resize_box(image, framing.box, framing.target, resizer, shrunk.rgb.data());
 }
 
 }  // namespace pounce

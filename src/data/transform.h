@@ -3,27 +3,38 @@
 // alone.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <vector>
 
 #include "data/decode.h"
+#include "data/pixel_augment.h"
 #include "data/resize.h"
+#include "pounce/fit.h"
 
 namespace pounce {
 
-// The evaluation rule, stored in the model file: short side to int(image_size / resize_ratio), then
-// the centre square (torchvision's Resize and CenterCrop on PIL images).
+// The evaluation rule, stored in the model file. Fit::Crop: short side to int(image_size /
+// resize_ratio), then the centre square (torchvision's Resize and CenterCrop on PIL images). The
+// other fits show the whole picture and know no resize_ratio.
 struct Preprocessing {
   int image_size = 224;
   double resize_ratio = 0.875;
   bool exif = true;  // the orientation of EXIF is applied
+  Fit fit = Fit::Crop;
+  // Above 0: pictures whose short side is longer are first reduced to that, rounded to bytes.
+  int shrink = 0;
 };
 
+// In this order: crop, flips, colours, erasing. Only the first two are drawn from one stream, so
+// turning the others on or off changes neither.
 struct Augmentation {
   bool enabled = true;                     // false: the evaluation rule for training images, too
   double crop_min = 0.35, crop_max = 1.0;  // share of the area, torchvision's RandomResizedCrop
   double hflip = 0.5, vflip = 0.0;         // probabilities
   bool random_crop = true;                 // false: the evaluation rule's crop, then the flips
+  double color_jitter = 0;                 // brightness, contrast, saturation by 1-x to 1+x; 0 to 1
+  double erasing = 0;                      // probability that a rectangle is erased
+  std::array<uint8_t, 3> erasing_color = {124, 116, 104};  // the mean of what networks see
 };
 
 // A rectangle of source pixels.
@@ -44,26 +55,21 @@ struct ResizeTarget {
 void resize_box(const PixelView& image, const CropBox& box, const ResizeTarget& target,
                 Resizer& resizer, uint8_t* out);
 
-// What identifies the random numbers of one image in one epoch.
-struct AugmentKey {
-  uint64_t seed = 0;
-  uint32_t epoch = 0;
-  uint64_t id = 0;          // Sample::id
-  uint32_t occurrence = 0;  // the how-manieth time the image comes in this epoch, from 0
-};
-
 // torchvision's RandomResizedCrop.get_params with our random numbers, then the flips.
 struct AugmentChoice {
   CropBox box;
   bool hflip = false, vflip = false;
 };
+// With Fit::Letterbox and Fit::Stretch the ratio of the box is drawn around the picture's own and
+// not around 1, so that training sees the bars, or the proportions, that evaluation sees.
 AugmentChoice choose_augmentation(int width, int height, const Augmentation& augmentation,
-                                  const AugmentKey& key);
+                                  const AugmentKey& key, Fit fit = Fit::Crop);
 
-// Which part of the picture, as it stands upright, becomes the square.
+// Which part of the picture, as it stands upright, goes where in the square.
 struct Framing {
   CropBox box;
   ResizeTarget target;
+  int left = 0, top = 0;  // of the target's window in the square; the rest is black
 };
 // By the evaluation rule, or by augmentation where it is enabled. Pure.
 Framing frame_picture(int width, int height, const Preprocessing& rule,
@@ -75,7 +81,17 @@ struct StoredPicture {
   int orientation = 1;  // EXIF
   int denominator = 1;  // decoded at 1/denominator of that size
 };
-// The resize that makes of the stored picture what `framing` wants of the upright one.
-ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint8_t* out);
+// The resize that makes of the stored picture what `framing` wants of the upright one. `out`: the
+// window's first pixel; `stride`: bytes from row to row.
+ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint8_t* out,
+                       size_t stride);
+
+// Whether the rule reduces a picture of this size before anything else, so that its short side
+// becomes rule.shrink; and by what resize.
+bool is_shrunk(int width, int height, const Preprocessing& rule);
+Framing frame_shrunk(int width, int height, const Preprocessing& rule);
+// The reduced picture, which later calls leave as it is. `image` is_shrunk().
+void shrink_picture(const PixelView& image, const Preprocessing& rule, Resizer& resizer,
+                    Image& shrunk);
 
 }  // namespace pounce

@@ -16,6 +16,7 @@ constexpr int64_t kFewImages = 200;       // of training
 constexpr int64_t kFewOfAClass = 20;      // training images
 constexpr int64_t kFewValImages = 100;    // one image is worth a point of accuracy or more
 constexpr double kMoreValidation = 0.3;   // share to propose where few are held back
+constexpr double kLongPictures = 1.5;     // median of long side over short side
 constexpr int64_t kImbalance = 10;        // largest class over smallest
 constexpr double kShortRun = 60;          // seconds
 constexpr double kLongRun = 600;          // seconds
@@ -147,6 +148,27 @@ bool are_signs(const std::vector<std::string>& classes) {
   });
 }
 
+// Long side over short side of the picture in the middle; 0 without pictures.
+double median_aspect_ratio(const SampleList& samples) {
+  std::vector<double> ratios;
+  for (size_t i = 0; i < samples.size(); ++i) {
+    double width = samples.width(i), height = samples.height(i);
+    if (width > 0 && height > 0) ratios.push_back(std::max(width / height, height / width));
+  }
+  if (ratios.empty()) return 0;
+  auto middle = ratios.begin() + int64_t(ratios.size() / 2);
+  std::nth_element(ratios.begin(), middle, ratios.end());
+  return *middle;
+}
+
+std::string cropped_ends_warning(double ratio) {
+  return fmt::format(
+      "half of the pictures are {:.1f} times as long as wide or more, and --fit crop shows the "
+      "middle alone: --fit letterbox shows the whole picture on black, --fit stretch without its "
+      "proportions",
+      ratio);
+}
+
 }  // namespace
 
 bool is_imbalanced(const ImageFolder& data) {
@@ -159,6 +181,8 @@ Advice advise(const TrainConfig& config, const ImageFolder& data) {
   ClassSizes sizes = class_sizes(data);
   int64_t total = int64_t(data.train.size());
   if (is_imbalanced(data)) advice.warnings.push_back(imbalance_warning(config, sizes));
+  double ratio = config.fit == Fit::Crop ? median_aspect_ratio(data.train) : 0;
+  if (ratio > kLongPictures) advice.warnings.push_back(cropped_ends_warning(ratio));
   if (config.hflip.value_or(0) > 0) {
     std::string mirrored = mirrored_names_warning(config, data.classes);
     if (!mirrored.empty()) advice.warnings.push_back(mirrored);

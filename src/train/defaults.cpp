@@ -109,7 +109,9 @@ Augmentation make_augmentation(const TrainConfig& config) {
           .crop_max = filled.crop_scale_max.value_or(1),
           .hflip = *filled.hflip,
           .vflip = *filled.vflip,
-          .random_crop = filled.crop_scale_min.has_value()};
+          .random_crop = filled.crop_scale_min.has_value(),
+          .color_jitter = filled.color_jitter,
+          .erasing = filled.random_erasing};
 }
 
 TrainConfig fill_defaults(TrainConfig config, const ImageFolder& dataset) {

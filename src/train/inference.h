@@ -15,7 +15,11 @@ namespace pounce {
 
 // How the model's images are prepared.
 inline Preprocessing preprocessing_of(const ModelInfo& info) {
-  return {.image_size = info.image_size, .resize_ratio = info.resize_ratio, .exif = info.exif};
+  return {.image_size = info.image_size,
+          .resize_ratio = info.resize_ratio,
+          .exif = info.exif,
+          .fit = info.fit,
+          .shrink = info.shrink};
 }
 
 class InferenceModel {

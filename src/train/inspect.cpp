@@ -132,7 +132,8 @@ ModelDescription describe(const ModelInfo& info, const FileMetadata& metadata) {
   description.version = word("version");
   description.classes = info.classes;
   description.image_size = info.image_size;
-  description.fit = word("fit");
+  description.fit = fit_name(info.fit);
+  description.shrink = info.shrink;
   description.crop = word("crop");
   description.interpolation = word("interpolation");
   description.alpha = word("alpha");

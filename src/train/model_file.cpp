@@ -18,6 +18,7 @@ using Json = nlohmann::ordered_json;
 
 // What training accepts; beyond it sizes overflow, or numbers become infinite.
 constexpr int kMostImageSize = 4096;
+constexpr int kMostShrink = 65'500;
 constexpr double kLeastResizeRatio = 0.1;
 constexpr double kLeastStd = 1e-6;
 
@@ -27,14 +28,15 @@ std::string info_to_json(const ModelInfo& info) {
   Json json = {{"model", info.model},
                {"classes", info.classes},
                {"image_size", info.image_size},
-               {"fit", "crop"},
+               {"fit", fit_name(info.fit)},
                {"resize", info.resize_ratio},
-               {"crop", "center"},
+               {"crop", info.fit == Fit::Crop ? "center" : "none"},
                {"interpolation", "bilinear, antialiased"},
                {"mean", info.mean},
                {"std", info.std},
                {"exif", info.exif},
                {"alpha", "dropped"}};
+  if (info.shrink > 0) json["shrink"] = info.shrink;
   if (info.split_fraction) {
     json["split"] = {{"rule", "xxh3(path)"}, {"val_fraction", *info.split_fraction}};
   }
@@ -53,6 +55,18 @@ ModelInfo info_from_json(const std::string& text) {
   bool is_size = image_size >= 1 && image_size <= kMostImageSize;
   info.image_size = is_size ? int(image_size) : 0;
   info.resize_ratio = json.at("resize").get<double>();
+  // Files of the first versions do not say how; they mean what was then the only way.
+  std::string fit = json.value("fit", "crop");
+  std::optional<Fit> known = parse_fit(fit);
+  if (!known) {
+    fail_with_hint(ErrorKind::BadData, "use the version of Pounce that wrote it, or a later one",
+                   "its images are prepared with fit \"{}\", this version knows: crop, letterbox, "
+                   "stretch",
+                   fit);
+  }
+  info.fit = *known;
+  double shrink = json.value("shrink", 0.0);
+  info.shrink = shrink >= 0 && shrink <= kMostShrink ? int(shrink) : -1;
   info.exif = json.value("exif", true);
   info.mean = json.at("mean").get<std::array<double, 3>>();
   info.std = json.at("std").get<std::array<double, 3>>();
@@ -78,7 +92,8 @@ void check_info(const ModelInfo& info) {
   bool has_classes =
       info.classes.size() >= 2 && std::none_of(info.classes.begin(), info.classes.end(), is_empty);
   bool has_size = info.image_size >= 1 && info.image_size <= kMostImageSize &&
-                  info.resize_ratio >= kLeastResizeRatio && info.resize_ratio <= 1;
+                  info.resize_ratio >= kLeastResizeRatio && info.resize_ratio <= 1 &&
+                  info.shrink >= 0;
   auto is_scale = [](double value) { return value >= kLeastStd && std::isfinite(value); };
   auto is_offset = [](double value) { return std::isfinite(value); };
   bool has_scales = std::all_of(info.std.begin(), info.std.end(), is_scale) &&
@@ -128,6 +143,25 @@ std::vector<float> permute(const std::vector<float>& values, const Shape& krsc, 
 }
 
 }  // namespace
+
+std::string_view fit_name(Fit fit) {
+  switch (fit) {
+    case Fit::Crop:
+      return "crop";
+    case Fit::Letterbox:
+      return "letterbox";
+    case Fit::Stretch:
+      return "stretch";
+  }
+  return "crop";
+}
+
+std::optional<Fit> parse_fit(std::string_view name) {
+  for (Fit fit : {Fit::Crop, Fit::Letterbox, Fit::Stretch}) {
+    if (name == fit_name(fit)) return fit;
+  }
+  return std::nullopt;
+}
 
 std::vector<float> krsc_from_kcrs(const std::vector<float>& values, const Shape& krsc) {
   return permute(values, krsc, true);

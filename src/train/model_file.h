@@ -6,11 +6,13 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/session.h"
 #include "formats/safetensors.h"
 #include "nn/network.h"
+#include "pounce/fit.h"
 
 namespace pounce {
 
@@ -22,11 +24,17 @@ struct ModelInfo {
   std::vector<std::string> classes;  // in label order
   int image_size = 224;
   double resize_ratio = 0.875;
-  bool exif = true;  // the orientation of EXIF is applied; so it was where a file does not say
+  Fit fit = Fit::Crop;  // so it was where a file does not say; the other fits use no resize_ratio
+  int shrink = 0;       // Preprocessing::shrink
+  bool exif = true;     // the orientation of EXIF is applied; so it was where a file does not say
   std::array<double, 3> mean = {0.485, 0.456, 0.406};
   std::array<double, 3> std = {0.229, 0.224, 0.225};
   std::optional<double> split_fraction;  // the rule that held validation images back
 };
+
+// "crop", "letterbox", "stretch"; and back, nothing for another word.
+std::string_view fit_name(Fit fit);
+std::optional<Fit> parse_fit(std::string_view name);
 
 struct ModelFile {
   ModelInfo info;

@@ -148,6 +148,7 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   info_.classes = dataset_.classes;
   info_.image_size = *config_.image_size;
   info_.resize_ratio = config_.resize_ratio;
+  info_.fit = config_.fit;
   info_.exif = config_.exif;
   if (dataset_.split_by_rule) info_.split_fraction = dataset_.val_fraction;
   spec_ = make_step_spec(info_);

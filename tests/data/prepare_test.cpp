@@ -84,6 +84,120 @@ TEST(Prepare, CmykAndOtherFormatsTakeTheSameWay) {
   }
 }
 
+TEST(Prepare, EveryFitAndShrinkGivesTheSameFromBytesAndPixels) {
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    JpegOptions options{.quality = 85, .subsampled = true};
+    options.orientation = orientation;
+    Bytes file = encode_jpeg(pattern_image(90, 57), options);
+    for (Fit fit : {Fit::Crop, Fit::Letterbox, Fit::Stretch}) {
+      for (int shrink : {0, 40}) {
+        for (bool is_training : {false, true}) {
+          PrepareRule rule = rule_of(kSize, is_training);
+          rule.preprocessing.fit = fit;
+          rule.preprocessing.shrink = shrink;
+          rule.augmentation.color_jitter = 0.4;
+          rule.augmentation.erasing = 0.5;
+          ASSERT_FALSE(may_decode_scaled(90, 57, rule));
+          for (uint64_t id = 0; id < 10; ++id) {
+            ASSERT_EQ(from_bytes(rule, file, {1, 2, id}), from_pixels(rule, file, {1, 2, id}))
+                << int(fit) << " " << shrink << " orientation " << orientation;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Prepare, ShrunkPixelsStayAsTheyAre) {
+  Image image = pattern_image(90, 57);
+  for (bool is_training : {false, true}) {
+    PrepareRule rule = rule_of(kSize, is_training);
+    rule.preprocessing.shrink = 40;
+    Resizer resizer;
+    Image shrunk;
+    shrink_picture(image, rule.preprocessing, resizer, shrunk);
+    EXPECT_EQ(shrunk.width, 63);
+    EXPECT_EQ(shrunk.height, 40);
+    EXPECT_FALSE(is_shrunk(63, 40, rule.preprocessing));
+    Preparer preparer(rule);
+    std::vector<uint8_t> whole(kSize * kSize * 3), small = whole, plain = whole;
+    preparer.from_pixels(image, {1, 2, 3}, whole.data());
+    preparer.from_pixels(shrunk, {1, 2, 3}, small.data());
+    EXPECT_EQ(whole, small);
+    rule.preprocessing.shrink = 0;
+    Preparer(rule).from_pixels(image, {1, 2, 3}, plain.data());
+    EXPECT_NE(whole, plain);
+  }
+}
+
+TEST(Prepare, LetterboxShowsTheWholePictureBetweenBlackBars) {
+  Image image = pattern_image(100, 50);
+  PrepareRule rule = rule_of(kSize, false);
+  rule.preprocessing.fit = Fit::Letterbox;
+  std::vector<uint8_t> out(kSize * kSize * 3, 77);
+  Preparer(rule).from_pixels(image, {}, out.data());
+  std::vector<uint8_t> expected(kSize * kSize * 3, 0);
+  Resizer resizer;
+  resize_box(image, {0, 0, 100, 50}, {kSize, kSize / 2, 0, 0, kSize, kSize / 2}, resizer,
+             &expected[kSize / 4 * kSize * 3]);
+  EXPECT_EQ(out, expected);
+}
+
+TEST(Prepare, StretchScalesBothSides) {
+  Image image = pattern_image(100, 50);
+  PrepareRule rule = rule_of(kSize, false);
+  rule.preprocessing.fit = Fit::Stretch;
+  std::vector<uint8_t> out(kSize * kSize * 3), expected = out;
+  Preparer(rule).from_pixels(image, {}, out.data());
+  Resizer resizer;
+  resize_box(image, {0, 0, 100, 50}, {kSize, kSize, 0, 0, kSize, kSize}, resizer, expected.data());
+  EXPECT_EQ(out, expected);
+}
+
+TEST(Prepare, FlipsMirrorTheBarsToo) {
+  // 33 rows of 48: 7 black above, 8 below.
+  Image image = pattern_image(96, 66);
+  PrepareRule rule = rule_of(kSize, true);
+  rule.preprocessing.fit = Fit::Letterbox;
+  rule.augmentation.random_crop = false;
+  rule.augmentation.hflip = rule.augmentation.vflip = 0;
+  std::vector<uint8_t> plain(kSize * kSize * 3), flipped = plain;
+  Preparer(rule).from_pixels(image, {}, plain.data());
+  rule.augmentation.hflip = rule.augmentation.vflip = 1;
+  Preparer(rule).from_pixels(image, {}, flipped.data());
+  constexpr size_t kPixels = size_t(kSize) * kSize;
+  for (size_t i = 0; i < kPixels; ++i) {
+    for (size_t c = 0; c < 3; ++c) {
+      ASSERT_EQ(flipped[i * 3 + c], plain[(kPixels - 1 - i) * 3 + c]) << i;
+    }
+  }
+}
+
+TEST(Prepare, ColoursAndErasingLeaveCropAndFlipsAsTheyAre) {
+  Image image = pattern_image(90, 70);
+  PrepareRule rule = rule_of(kSize, true);
+  int erased_pictures = 0, changed_pictures = 0;
+  for (uint64_t id = 0; id < 200; ++id) {
+    std::vector<uint8_t> plain(kSize * kSize * 3), erased = plain, recoloured = plain;
+    Preparer(rule).from_pixels(image, {1, 2, id}, plain.data());
+    PrepareRule with_erasing = rule;
+    with_erasing.augmentation.erasing = 0.25;
+    Preparer(with_erasing).from_pixels(image, {1, 2, id}, erased.data());
+    erased_pictures += erased != plain;
+    for (size_t i = 0; i < plain.size(); i += 3) {
+      bool is_kept = std::equal(&plain[i], &plain[i] + 3, &erased[i]);
+      ASSERT_TRUE(is_kept || (erased[i] == 124 && erased[i + 1] == 116 && erased[i + 2] == 104));
+    }
+    PrepareRule with_jitter = rule;
+    with_jitter.augmentation.color_jitter = 0.01;
+    Preparer(with_jitter).from_pixels(image, {1, 2, id}, recoloured.data());
+    changed_pictures += recoloured != plain;
+    for (size_t i = 0; i < plain.size(); ++i) ASSERT_NEAR(recoloured[i], plain[i], 8);
+  }
+  EXPECT_NEAR(erased_pictures, 50, 20);
+  EXPECT_GT(changed_pictures, 190);
+}
+
 // Smooth, so that what is compared is the place of the pixels and not their noise.
 Image smooth_image(int width, int height) {
   Image image{width, height, {}};

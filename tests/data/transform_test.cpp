@@ -135,6 +135,23 @@ TEST(Augmentation, BoxesLieInsideAndCoverTheRange) {
   EXPECT_NEAR(double(flips) / kDraws, 0.5, 0.03);
 }
 
+TEST(Augmentation, OtherFitsDrawTheRatioAroundThePictures) {
+  Augmentation augmentation{true, 0.1, 1.0, 0.5, 0.0};
+  for (Fit fit : {Fit::Letterbox, Fit::Stretch}) {
+    for (uint64_t id = 0; id < 1000; ++id) {
+      CropBox box = choose_augmentation(900, 300, augmentation, {1, 2, id}, fit).box;
+      ASSERT_LE(box.left + box.width, 900);
+      ASSERT_LE(box.top + box.height, 300);
+      double ratio = double(box.width) / box.height / 3;
+      ASSERT_GT(ratio, 0.73);
+      ASSERT_LT(ratio, 1.36);
+    }
+    CropBox whole = choose_augmentation(900, 300, {true, 1.0, 1.0}, {1, 2, 3}, fit).box;
+    EXPECT_EQ(whole.width, 900);
+    EXPECT_EQ(whole.height, 300);
+  }
+}
+
 TEST(Augmentation, LongStripsFallBackToTheCentre) {
   AugmentChoice choice = choose_augmentation(1000, 10, {true, 1.0, 1.0, 0, 0}, {1, 2, 3});
   EXPECT_EQ(choice.box.width, 13);

@@ -44,6 +44,31 @@ TEST(Advice, ALargeEvenSetNeedsNone) {
   EXPECT_THAT(advice.notes, IsEmpty());
 }
 
+TEST(Advice, LongPicturesAndTheirCentre) {
+  auto folder = [](int32_t width, int32_t height) {
+    ImageFolder data = folder_of({{"cat", 900, 100}, {"dog", 800, 100}});
+    SampleList pictures;
+    for (size_t i = 0; i < data.train.size(); ++i) {
+      bool is_long = 2 * i >= data.train.size();
+      pictures.push_back({.path = "",
+                          .label = 0,
+                          .id = i,
+                          .width = is_long ? width : 100,
+                          .height = is_long ? height : 100});
+    }
+    data.train = pictures;
+    return data;
+  };
+  EXPECT_THAT(advise(plain_config(), folder(300, 200)).warnings, IsEmpty());
+  for (ImageFolder data : {folder(1920, 1080), folder(1080, 1920)}) {
+    EXPECT_THAT(advise(plain_config(), data).warnings,
+                ElementsAre(AllOf(HasSubstr("1.8 times as long"), HasSubstr("--fit letterbox"))));
+    TrainConfig letterbox = plain_config();
+    letterbox.fit = Fit::Letterbox;
+    EXPECT_THAT(advise(letterbox, data).warnings, IsEmpty());
+  }
+}
+
 TEST(Advice, ImbalanceIsAWarningFromTenToOneOn) {
   ImageFolder even = folder_of({{"cat", 1000, 100}, {"dog", 100, 100}});
   EXPECT_FALSE(is_imbalanced(even));

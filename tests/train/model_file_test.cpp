@@ -74,6 +74,31 @@ TEST_F(ModelFileTest, KeepsTheRuleForExif) {
   EXPECT_TRUE(load_model(path).info.exif);
 }
 
+TEST_F(ModelFileTest, KeepsFitAndShrink) {
+  std::string path = folder_.path() + "/best.safetensors";
+  for (Fit fit : {Fit::Crop, Fit::Letterbox, Fit::Stretch}) {
+    info_.fit = fit;
+    info_.shrink = fit == Fit::Stretch ? 336 : 0;
+    ModelFile file = exported();
+    save_model(path, file);
+    EXPECT_EQ(load_model(path).info.fit, fit);
+    EXPECT_EQ(load_model(path).info.shrink, info_.shrink);
+    std::string& json = file.tensors.metadata.at("pounce");
+    EXPECT_EQ(json.find("shrink") != std::string::npos, info_.shrink > 0);
+    std::string key = fmt::format("\"fit\":\"{}\",", fit_name(fit));
+    size_t at = json.find(key);
+    ASSERT_NE(at, std::string::npos);
+    // Files from before the key was read: crop.
+    std::string without = json;
+    json.erase(at, key.size());
+    save_model(path, file);
+    EXPECT_EQ(load_model(path).info.fit, Fit::Crop);
+    json = without.replace(at, key.size(), "\"fit\":\"tile\",");
+    save_model(path, file);
+    EXPECT_TRUE(throws_error([&] { load_model(path); }, ErrorKind::BadData, {"tile", "letterbox"}));
+  }
+}
+
 TEST_F(ModelFileTest, LoadsWhatItSaved) {
   std::string path = folder_.path() + "/best.safetensors";
   save_model(path, exported());

@@ -83,6 +83,23 @@ void add_augmentation_options(std::vector<TrainOption>& table) {
                           .default_text = "0",
                           .help = "probability that a training image is turned upside down"},
                          &TrainConfig::vflip, {}));
+  table.push_back(number({.name = "color-jitter",
+                          .group = kGroup,
+                          .value_name = "X",
+                          .default_text = "0: off",
+                          .help = "brightness, contrast and saturation by 1-X to 1+X each",
+                          .details = "As torchvision's ColorJitter(X, X, X), in this order. 0.4 is "
+                                     "usual. No --augment turns it on or off."},
+                         &TrainConfig::color_jitter, {}));
+  table.push_back(number({.name = "random-erasing",
+                          .group = kGroup,
+                          .value_name = "P",
+                          .default_text = "0: off",
+                          .help = "probability that a rectangle of a training image is erased",
+                          .details = "As torchvision's RandomErasing: 2 to 33 % of the area, ratio "
+                                     "0.3 to 3.3, filled with the mean colour. 0.25 is usual. No "
+                                     "--augment turns it on or off."},
+                         &TrainConfig::random_erasing, {}));
 }
 
 }  // namespace pounce

@@ -118,11 +118,26 @@ void add_data_options(std::vector<TrainOption>& table) {
                         .details = "--no-exif takes them as they are stored. The model file keeps "
                                    "the choice; eval and predict follow it."},
                        &TrainConfig::exif));
+  table.push_back(one_of<Fit>(
+      {.name = "fit",
+       .group = kGroup,
+       .value_name = "WORD",
+       .default_text = "crop",
+       .help = "pictures that are not square: crop, letterbox or stretch",
+       .details =
+           "crop: the short side fills the square, the ends of the long side are cut off. "
+           "letterbox: the whole picture, centred on black. stretch: the whole picture, both "
+           "sides scaled to the square. Random crops of training are taken from the picture "
+           "and treated the same. The model file keeps the choice; eval and predict follow "
+           "it."},
+      &TrainConfig::fit,
+      {{"crop", Fit::Crop}, {"letterbox", Fit::Letterbox}, {"stretch", Fit::Stretch}}));
   table.push_back(number({.name = "resize-ratio",
                           .group = kGroup,
                           .value_name = "X",
                           .default_text = "0.875",
-                          .help = "evaluation: size of the centre crop / resized short side"},
+                          .help = "evaluation: size of the centre crop / resized short side",
+                          .details = "For --fit crop; the other fits show the whole picture."},
                          &TrainConfig::resize_ratio, {.least = 0.1, .most = 1}));
   table.push_back(number({.name = "val-fraction",
                           .group = kGroup,
