@@ -10,8 +10,8 @@ case ${1:-} in -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;; esac
 root=$(cd "$(dirname "$0")/.." && pwd)
 build=${1:-$root/build/release}
 out=${2:-$root/dist}
-for tool in cmake patchelf strip ldd dpkg-query; do
-  command -v "$tool" >/dev/null || { echo "package.sh: $tool is missing (packages: cmake patchelf binutils libc-bin dpkg)" >&2; exit 2; }
+for tool in cmake patchelf strip ldd dpkg-query pkg-config; do
+  command -v "$tool" >/dev/null || { echo "package.sh: $tool is missing (packages: cmake patchelf binutils libc-bin dpkg pkg-config)" >&2; exit 2; }
 done
 [ -x "$build/pounce" ] || {
   echo "package.sh: no pounce in $build: cmake --preset release && cmake --build --preset release" >&2
@@ -36,9 +36,18 @@ is_glibc() {
   esac
 }
 
+# Opened by the program rather than linked to it. TIFF comes along, a megabyte with all it needs; the
+# libraries of AVIF and HEIC bring encoders of several, so those formats ask for the system's.
+opened=()
+if grep -aq 'libtiff\.so\.' "$build/pounce"; then
+  folder=$(pkg-config --variable=libdir libtiff-4)
+  opened+=("$folder/$(patchelf --print-soname "$folder/libtiff.so")")
+fi
+printf '%s\n' "${opened[@]}" >"$work/opened"
+
 # Lines of ldd: name => path (address).
-ldd "$stage/bin/pounce" | awk '/not found/ { print "package.sh: missing " $1 > "/dev/stderr"; exit 1 }
-  $2 == "=>" { print $3 }' | sort >"$work/needed"
+ldd "$stage/bin/pounce" "${opened[@]}" | awk '/not found/ { print "package.sh: missing " $1 > "/dev/stderr"; exit 1 }
+  $2 == "=>" { print $3 }' | sort -u - "$work/opened" | sed '/^$/d' >"$work/needed"
 while read -r library; do
   is_glibc "$library" && continue
   cp -L "$library" "$libraries/"
