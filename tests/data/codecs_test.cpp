@@ -53,7 +53,7 @@ struct Writer {
     return *this;
   }
   Writer& little(uint64_t value, int n) {
-    for (int i = 0; i < n; ++i) bytes.push_back(uint8_t(value >> (8 * i)));
+    for (int i = 0; i < n; ++i) bytes.push_back(i < 8 ? uint8_t(value >> (8 * i)) : uint8_t{0});
     return *this;
   }
   Writer& big(uint64_t value, int n) {
