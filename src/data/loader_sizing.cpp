@@ -10,7 +10,7 @@ namespace pounce {
 namespace {
 
 constexpr uint64_t kMostAheadBytes = uint64_t(256) << 20;
-constexpr int kMostAhead = 16;
+constexpr int kMostAhead = 8;
 constexpr double kFirstHold = 2, kMostHold = 60;  // seconds
 constexpr double kShareThatMatters = 0.01;        // of the time, spent waiting
 constexpr double kHeadroom = 1.5;                 // threads kept for one that was busy

@@ -45,8 +45,8 @@ TEST(LoaderSizing, MeasuredNumbersStayWithinTheMachine) {
   EXPECT_EQ(found.least_threads, 1);
   EXPECT_EQ(found.most_threads, usable_cores());
   EXPECT_GE(found.least_ahead, 2);
-  // 9.2 MiB a batch: 16 of them fit. Of 128 MiB batches two do, of larger ones two are kept.
-  EXPECT_EQ(found.most_ahead, 16);
+  // 9.2 MiB a batch: eight are enough. Of 64 MiB batches four fit, of 1 GiB batches two are kept.
+  EXPECT_EQ(found.most_ahead, 8);
   EXPECT_EQ(sizing_limits(1, 0, 64, uint64_t(64) << 20).most_ahead, 4);
   EXPECT_EQ(sizing_limits(1, 0, 64, uint64_t(1) << 30).most_ahead, 2);
   // Enough small batches that every thread finds work.
