@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
@@ -215,6 +216,12 @@ int64_t free_disk_bytes(const std::string& path) {
 int64_t total_disk_bytes(const std::string& path) {
   struct statvfs status = file_system_of(path);
   return int64_t(status.f_blocks) * int64_t(status.f_frsize);
+}
+
+void release_free_memory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 bool is_terminal(int descriptor) {

@@ -22,6 +22,8 @@ int64_t resident_bytes();
 int64_t peak_resident_bytes();
 // Of the machine, or of the cgroup when that is less.
 int64_t total_memory_bytes();
+// Gives free memory that the allocator keeps in reserve back to the system. Takes milliseconds.
+void release_free_memory();
 // What programs can still take without others being pushed out; caches of files count as free.
 // The cgroup's room when that is less.
 int64_t available_memory_bytes();

@@ -18,6 +18,9 @@
 namespace pounce {
 namespace {
 
+// Seconds after which the milliseconds of release_free_memory() do not matter.
+constexpr double kLongEpoch = 1;
+
 struct Task {
   std::shared_ptr<PendingBatch> pending;  // keeps the memory when the epoch is abandoned
   int slot = 0;
@@ -110,6 +113,7 @@ struct BatchLoader::State {
   void finish(PendingBatch& pending, int slot, Outcome&& outcome);
   void open_next_batch();
   void abandon_epoch();
+  void end_epoch(std::unique_lock<std::mutex>& lock);
   void keep(ImageBatch&& batch);
   bool is_front_ready() const;
   void wait_for_front(std::unique_lock<std::mutex>& lock);
@@ -131,6 +135,7 @@ struct BatchLoader::State {
   std::exception_ptr failure;                      // of no particular image
   bool has_failed = false;                         // an image or more: nothing else is begun
   bool was_full = false;                           // a thread paused since the last batch
+  double epoch_start = 0;                          // monotonic
   double waited = 0;                               // in this epoch
   double busy = 0;                                 // of all threads since the loader began
   StageSeconds stages;                             // of this epoch
@@ -153,7 +158,8 @@ void BatchLoader::State::start_epoch(uint32_t number) {
   has_failed = was_full = false;
   waited = 0;
   stages = {};
-  sizing.start_epoch(monotonic_seconds(), busy);
+  epoch_start = monotonic_seconds();
+  sizing.start_epoch(epoch_start, busy);
   start_threads();
   work_ready.notify_all();
 }
@@ -163,6 +169,16 @@ void BatchLoader::State::abandon_epoch() {
     pending->is_abandoned = true;
     if (pending->running == 0) keep(std::move(pending->batch));
   }
+}
+
+// There is nothing left to decode, so that all threads leave.
+void BatchLoader::State::end_epoch(std::unique_lock<std::mutex>& lock) {
+  if (workers.empty()) return;
+  bool was_long = monotonic_seconds() - epoch_start > kLongEpoch;
+  lock.unlock();
+  work_ready.notify_all();
+  workers.clear();
+  if (was_long) release_free_memory();
 }
 
 void BatchLoader::State::start_threads() {
@@ -319,7 +335,10 @@ void BatchLoader::State::wait_for_front(std::unique_lock<std::mutex>& lock) {
 
 std::optional<ImageBatch> BatchLoader::State::next() {
   std::unique_lock lock(mutex);
-  if (delivered >= plan.batches()) return std::nullopt;
+  if (delivered >= plan.batches()) {
+    end_epoch(lock);
+    return std::nullopt;
+  }
   // A slice without images has no task that would open it.
   if (plan.batch_items(delivered) == 0 && open.empty()) open_next_batch();
   wait_for_front(lock);
