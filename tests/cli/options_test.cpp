@@ -35,7 +35,7 @@ const std::map<std::string, Values>& values() {
       {"epochs", {{"1", "100000"}, {"0", "100001", "1e3", "99999999999999999999"}}},
       {"batch-size", {{"1", "65536"}, {"0", "65537", " 64", "64 ", "+64"}}},
       {"optimizer", {{"sgd", "adam"}, {"lion", ""}}},
-      {"lr", {{"1e-05", "100"}, {"0", "-1", "nan", "inf", "0x1p3", "1e-3x", "100.5", "1e999"}}},
+      {"lr", {{"1e-05", "0", "1000"}, {"-1", "nan", "inf", "0x1p3", "1e-3x", "1000.5", "1e999"}}},
       {"momentum", {{"0", "0.95"}, {"1", "-0.1", "nan"}}},
       {"nesterov", {{"true", "false"}, {"1", "yes", ""}}},
       {"weight-decay", {{"0", "0.0005"}, {"-1", "101", "inf"}}},
@@ -116,7 +116,7 @@ TEST(Options, MessagesNameWhatIsAllowed) {
     return std::string();
   };
   EXPECT_EQ(message("batch-size", "0"), "--batch-size 0: expected a whole number from 1 to 65536");
-  EXPECT_EQ(message("lr", "nan"), "--lr nan: expected a number above 0, at most 100");
+  EXPECT_EQ(message("lr", "nan"), "--lr nan: expected a number from 0 to 1000");
   EXPECT_EQ(message("momentum", "1"), "--momentum 1: expected a number from 0 to below 1");
   EXPECT_EQ(message("hflip", ""), "--hflip (empty): expected a number from 0 to 1");
   EXPECT_EQ(message("workers", "0"), "--workers 0: expected auto or a whole number from 1 to 1024");

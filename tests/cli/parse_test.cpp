@@ -103,7 +103,7 @@ TEST(Parse, MissingValuesAreNamed) {
             "-b: expected a value, found the flag --lr");
   // A negative number is a value, and refused as such.
   EXPECT_EQ(parse_error("train", {"x", "--lr", "-1"}).message(),
-            "--lr -1: expected a number above 0, at most 100");
+            "--lr -1: expected a number from 0 to 1000");
 }
 
 TEST(Parse, ArgumentsOfCommands) {
@@ -217,8 +217,8 @@ TEST(ConfigFile, ErrorsNameFileAndLine) {
   const Case cases[] = {
       {"\nepoch = 3\n", "c.toml:2: unknown key epoch", "epochs"},
       {"batch_size = 3\n", "c.toml:1: unknown key batch_size", "batch-size"},
-      {"lr = true\n", "c.toml:1: lr true: expected a number above 0, at most 100", ""},
-      {"lr = nan\n", "c.toml:1: lr nan: expected a number above 0, at most 100", ""},
+      {"lr = true\n", "c.toml:1: lr true: expected a number from 0 to 1000", ""},
+      {"lr = nan\n", "c.toml:1: lr nan: expected a number from 0 to 1000", ""},
       {"epochs = 3.0\n", "c.toml:1: epochs 3.0: expected a whole number from 1 to 100000", ""},
       {"epochs = \"many\"\n", "c.toml:1: epochs many: expected a whole number", ""},
       {"model = 18\n", "c.toml:1: model 18: expected one of cnn", ""},

@@ -47,7 +47,7 @@ void add_optimizer_options(std::vector<TrainOption>& table) {
               .help = "learning rate at its peak",
               .details = "A given value is never scaled with the batch size. How the "
                          "rate falls from its peak is for --schedule."},
-             &TrainConfig::learning_rate, {.least = 0, .most = 100, .above_least = true}));
+             &TrainConfig::learning_rate, {.least = 0, .most = 1000}));
   table.push_back(number({.name = "momentum",
                           .group = kGroup,
                           .value_name = "X",
