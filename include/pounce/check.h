@@ -58,19 +58,19 @@ struct ClassDifference {
   int64_t images = 0;           // of the class, where it is present
 };
 
-struct Range {
+struct ValueRange {
   double min = 0, median = 0, max = 0;
 };
 
 // Of usable images, as they are stored.
 struct SizeSummary {
-  Range width{}, height{};
-  Range aspect{};                             // long side / short side
+  ValueRange width{}, height{};
+  ValueRange aspect{};                        // long side / short side
   std::map<int, int64_t> short_side_under{};  // image size to count
 };
 
 // What `pounce train` says to this folder instead of training.
-struct Refusal {
+struct TrainRefusal {
   std::string message, hint;
 };
 
@@ -88,7 +88,7 @@ struct CheckReport {
   std::vector<NearDuplicate> near_duplicates;
   std::optional<SizeSummary> sizes;  // absent without a usable image
   double imbalance = 1;              // training images of the largest class / of the smallest
-  std::optional<Refusal> refusal;
+  std::optional<TrainRefusal> refusal;
   std::vector<std::string> notes;  // what the scan decided, as sentences
 
   // Something that a careful person would look at before training: anything but sizes and notes.

@@ -8,7 +8,7 @@ namespace {
 // Keeps the keys in the order in which they are written here.
 using Json = nlohmann::ordered_json;
 
-Json range_object(const Range& range) {
+Json range_object(const ValueRange& range) {
   return {{"min", range.min}, {"median", range.median}, {"max", range.max}};
 }
 

@@ -9,7 +9,7 @@
 namespace pounce {
 namespace {
 
-Range range_of(std::vector<double> values) {
+ValueRange range_of(std::vector<double> values) {
   auto middle = values.begin() + int64_t(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   auto [least, most] = std::minmax_element(values.begin(), values.end());

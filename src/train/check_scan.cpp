@@ -147,7 +147,7 @@ CheckScan scan_for_check(const CheckConfig& config, const CheckObserver& observe
                       .cache_folder = cache_folder(),
                       .progress = to_scan_observer(observer),
                       .stop = stop};
-  std::optional<Refusal> refusal;
+  std::optional<TrainRefusal> refusal;
   // What training says by itself, then what it takes when it is told to skip unusable files.
   for (OnBad on_bad : {OnBad::Auto, OnBad::Skip}) {
     options.on_bad = on_bad;
@@ -158,7 +158,7 @@ CheckScan scan_for_check(const CheckConfig& config, const CheckObserver& observe
     } catch (const Error& error) {
       bool is_about_folder = error.kind() == ErrorKind::Config || error.kind() == ErrorKind::Io;
       if (!is_about_folder) throw;
-      if (!refusal) refusal = Refusal{error.message(), error.hint()};
+      if (!refusal) refusal = TrainRefusal{error.message(), error.hint()};
     }
   }
   CheckScan scan = PathScanner(config, observer, stop).run();

@@ -23,7 +23,7 @@ struct CheckScan {
   std::vector<SkippedFile> skipped;       // by path
   std::map<std::string, int64_t> ignored, unsupported_formats;
   std::vector<std::string> empty_classes, notes;
-  std::optional<Refusal> refusal;
+  std::optional<TrainRefusal> refusal;
 };
 
 // Throws Config where there is no such folder, Io, Interrupted.
