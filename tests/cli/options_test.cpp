@@ -64,6 +64,8 @@ const std::map<std::string, Values>& values() {
       {"seed", {{"0", "18446744073709551615"}, {"-1", "18446744073709551616", "1.5"}}},
       {"workers", {{"auto", "7"}, {"0", "1025", "-1"}}},
       {"threads", {{"3", "auto"}, {"0", "many"}}},
+      {"cache", {{"none", "disk"}, {"memory", ""}}},
+      {"cache-limit", {{"auto", "4G", "512M", "30%"}, {"0", "-1", "4X", "101%", ""}}},
       {"device",
        {{"cpu", "auto"}, {"mps", "/GPU:0", "0,1", "cuda", "gpu", "opencl:1", "0", "tpu"}}},
       {"out", {{"runs/a b", "\"q\"\\\t猫"}, {""}}},

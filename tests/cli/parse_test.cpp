@@ -59,9 +59,10 @@ TEST(Parse, SwitchesHaveANegativeForm) {
 
 // Everything that a switch can change, as text.
 std::string switched(const Settings& settings) {
-  std::string text = fmt::format(
-      "{} {} {} {} {} {} {}", settings.output.json, settings.output.quiet, settings.output.verbose,
-      settings.dry_run, settings.nul_separated, settings.check.quick, settings.check_strict);
+  std::string text =
+      fmt::format("{} {} {} {} {} {} {} {}", settings.output.json, settings.output.quiet,
+                  settings.output.verbose, settings.dry_run, settings.nul_separated,
+                  settings.check.quick, settings.check_strict, settings.clear_cache);
   for (const TrainOption& option : train_options()) text += ' ' + option.get(settings.train);
   return text;
 }

@@ -138,7 +138,8 @@ TEST(Process, CommandsOfTwoWords) {
   EXPECT_EQ(run_pounce({"help", "bench", "step"}).out, run_pounce({"bench", "step", "--help"}).out);
   Outcome flag = run_pounce({"bench", "--json"});
   EXPECT_EQ(flag.exit_code, 2);
-  EXPECT_THAT(flag.err, HasSubstr("bench: expected one of bench step before the flag --json"));
+  EXPECT_THAT(flag.err,
+              HasSubstr("bench: expected one of bench step, bench loader before the flag --json"));
   EXPECT_THAT(flag.err, HasSubstr("hint: for example: pounce bench step --json"));
 }
 
