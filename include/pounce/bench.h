@@ -10,6 +10,7 @@
 
 #include "pounce/error.h"
 #include "pounce/export.h"
+#include "pounce/train.h"
 
 namespace pounce {
 
@@ -73,6 +74,9 @@ struct BenchLoaderConfig {
   int workers = 0;      // decode threads; 0: as many as prove useful
   double seconds = 10;  // measure for as long as this; above 0
   int epochs = 0;       // above 0: measure exactly as many, in the place of `seconds`
+  // None, Ram or Disk. With a cache an epoch is measured that fills it, then others that use it.
+  CacheMode cache = CacheMode::None;
+  CacheLimit cache_limit{};
 };
 
 // The first batches from one thread and from several, against one image after the other.
@@ -82,18 +86,25 @@ struct LoaderVerification {
   double seconds = 0;
 };
 
-struct BenchLoaderResult {
-  int64_t images = 0;   // in the folder
-  int64_t skipped = 0;  // files that proved unusable
-  LoaderVerification verification;
-  int threads = 0;    // at the end
-  int64_t timed = 0;  // images handed over
+// What was measured over some epochs.
+struct LoaderRate {
+  int64_t images = 0;  // handed over
   double seconds = 0;
   double images_per_second = 0;      // median of slices of a quarter of a second or a batch
   double p10 = 0, p90 = 0;           // images a second that 90 % and 10 % of the slices reach
   double images_per_cpu_second = 0;  // how fast one core is
   // Milliseconds an image: of decode threads, and that the consumer waited.
   double read_ms = 0, decode_ms = 0, transform_ms = 0, wait_ms = 0;
+};
+
+struct BenchLoaderResult {
+  int64_t images = 0;   // in the folder
+  int64_t skipped = 0;  // files that proved unusable
+  LoaderVerification verification;
+  int threads = 0;                   // at the end
+  std::string cache_note;            // what the cache holds; empty without one
+  LoaderRate files;                  // with a cache: of the first epoch, which fills it
+  std::optional<LoaderRate> cached;  // of the epochs after it
 };
 
 // Random resized crop and flip of the training images, in batches that nobody uses. Verified first.

@@ -9,6 +9,10 @@
 namespace pounce::cli {
 namespace {
 
+// Without auto, which begins one in the middle of a run.
+const Words<CacheMode> kBenchCaches = {
+    {"none", CacheMode::None}, {"ram", CacheMode::Ram}, {"disk", CacheMode::Disk}};
+
 double parse_seconds(const std::string& given) {
   std::optional<double> seconds = parse_double(given);
   if (!seconds || *seconds <= 0 || *seconds > kMostBenchSeconds) {
@@ -101,7 +105,18 @@ std::vector<Flag> bench_loader_flags() {
   flags.push_back(like_train("workers", [](Settings& settings, const TrainConfig& checked) {
     settings.bench_loader.workers = checked.workers;
   }));
-  flags.back().section = "Run";
+  flags.push_back({.name = "cache",
+                   .section = "Run",
+                   .value_name = "WORD",
+                   .default_text = "none",
+                   .help = "none, ram or disk: measure an epoch that fills it, then others",
+                   .choices = names_of(kBenchCaches),
+                   .set = [](Settings& settings, const std::string& given) {
+                     settings.bench_loader.cache = parse_word("cache", given, kBenchCaches);
+                   }});
+  flags.push_back(like_train("cache-limit", [](Settings& settings, const TrainConfig& checked) {
+    settings.bench_loader.cache_limit = checked.cache_limit;
+  }));
   for (Flag& flag : flags) flag.is_essential = true;
   add_output_flags(flags, "the result as one line of JSON");
   return flags;

@@ -70,6 +70,19 @@ Json description_object(const ModelDescription& model) {
           {"split", std::move(split)}};
 }
 
+Json rate_object(const LoaderRate& rate) {
+  return {{"images_per_second", rate.images_per_second},
+          {"p10", rate.p10},
+          {"p90", rate.p90},
+          {"images_per_cpu_second", rate.images_per_cpu_second},
+          {"read_ms", rate.read_ms},
+          {"decode_ms", rate.decode_ms},
+          {"transform_ms", rate.transform_ms},
+          {"wait_ms", rate.wait_ms},
+          {"timed", rate.images},
+          {"seconds", rate.seconds}};
+}
+
 }  // namespace
 
 std::string event_json(const Event& event) {
@@ -171,27 +184,20 @@ std::string bench_step_json(const BenchStepConfig& config, const BenchStepResult
 
 std::string bench_loader_json(const BenchLoaderConfig& config, const BenchLoaderResult& result) {
   const LoaderVerification& check = result.verification;
-  Json verification = {
+  Json object = {{"type", "bench_loader"},
+                 {"data", config.data},
+                 {"images", result.images},
+                 {"skipped", result.skipped},
+                 {"image_size", config.image_size},
+                 {"batch_size", config.batch_size},
+                 {"crop_scale", {config.crop_scale_min, config.crop_scale_max}},
+                 {"threads", result.threads}};
+  object.update(rate_object(result.files));
+  object["cache"] = result.cache_note.empty() ? Json(nullptr) : Json(result.cache_note);
+  object["cached"] = result.cached ? rate_object(*result.cached) : Json(nullptr);
+  object["verification"] = {
       {"images", check.images}, {"decoded", check.decoded}, {"seconds", check.seconds}};
-  return line({{"type", "bench_loader"},
-               {"data", config.data},
-               {"images", result.images},
-               {"skipped", result.skipped},
-               {"image_size", config.image_size},
-               {"batch_size", config.batch_size},
-               {"crop_scale", {config.crop_scale_min, config.crop_scale_max}},
-               {"threads", result.threads},
-               {"images_per_second", result.images_per_second},
-               {"p10", result.p10},
-               {"p90", result.p90},
-               {"images_per_cpu_second", result.images_per_cpu_second},
-               {"read_ms", result.read_ms},
-               {"decode_ms", result.decode_ms},
-               {"transform_ms", result.transform_ms},
-               {"wait_ms", result.wait_ms},
-               {"timed", result.timed},
-               {"seconds", result.seconds},
-               {"verification", std::move(verification)}});
+  return line(object);
 }
 
 std::string dump_json(const EvalRecord& record) {
@@ -253,9 +259,26 @@ std::span<const JsonEventKeys> json_event_keys() {
         "planned_bytes", "images_per_second", "p10", "p90", "step_ms", "steps", "seconds",
         "verification"}},
       {"bench_loader",
-       {"data", "images", "skipped", "image_size", "batch_size", "crop_scale", "threads",
-        "images_per_second", "p10", "p90", "images_per_cpu_second", "read_ms", "decode_ms",
-        "transform_ms", "wait_ms", "timed", "seconds", "verification"}},
+       {"data",
+        "images",
+        "skipped",
+        "image_size",
+        "batch_size",
+        "crop_scale",
+        "threads",
+        "images_per_second",
+        "p10",
+        "p90",
+        "images_per_cpu_second",
+        "read_ms",
+        "decode_ms",
+        "transform_ms",
+        "wait_ms",
+        "timed",
+        "seconds",
+        "cache",
+        "cached",
+        "verification"}},
       {"cache", {"folder", "bytes", "images_limit", "removed", "files"}},
   };
   return table;

@@ -6,8 +6,10 @@
 #include "base/file.h"
 #include "base/system.h"
 #include "data/dataset.h"
+#include "data/sample_reader.h"
 #include "pounce/bench.h"
 #include "train/percentile.h"
+#include "train/run_cache.h"
 #include "train/verify_loader.h"
 
 namespace pounce {
@@ -27,6 +29,11 @@ void check_config(const BenchLoaderConfig& config) {
   check("epochs", config.epochs, 0, kMostBenchEpochs);
   check("crop-scale", config.crop_scale_min, 0.01, 1);
   check("crop-scale", config.crop_scale_max, config.crop_scale_min, 1);
+  if (config.cache == CacheMode::Auto) {
+    fail(ErrorKind::Config,
+         "cache is auto, expected none, ram or disk: one that begins later "
+         "cannot be measured");
+  }
   if (config.seconds > 0 && config.seconds <= kMostBenchSeconds) return;
   fail(ErrorKind::Config, "seconds is {}, expected a number above 0, at most {}", config.seconds,
        kMostBenchSeconds);
@@ -115,41 +122,68 @@ struct Sums {
   }
 };
 
-void measure(BatchLoader& loader, const BenchLoaderConfig& config, BenchLoaderResult& result) {
+// Epochs from `first` on, until one of both limits.
+struct Span {
+  uint32_t first = 0, epochs = 0;
+  double seconds = 0;
+};
+
+LoaderRate summarize(Slices& slices, const Sums& sums, int64_t images, double start, double now) {
+  LoaderRate rate;
+  rate.images = images;
+  rate.seconds = now - start;
+  std::vector<double> rates = slices.finish(now);
+  if (rates.empty()) {
+    fail_with_hint(ErrorKind::BadData, "pounce train names what is wrong with them",
+                   "none of the images could be used");
+  }
+  rate.images_per_second = percentile(rates, 0.5);
+  rate.p10 = percentile(rates, 0.1);
+  rate.p90 = percentile(rates, 0.9);
+  double to_ms = 1000 / double(images);
+  rate.read_ms = sums.stages.read * to_ms;
+  rate.decode_ms = sums.stages.decode * to_ms;
+  rate.transform_ms = sums.stages.transform * to_ms;
+  rate.wait_ms = sums.wait * to_ms;
+  return rate;
+}
+
+LoaderRate measure(BatchLoader& loader, const Span& span, int64_t& skipped) {
   double start = monotonic_seconds(), now = start, cpu = process_cpu_seconds();
-  double end = config.epochs > 0 ? std::numeric_limits<double>::infinity() : start + config.seconds;
-  uint32_t epochs = config.epochs > 0 ? uint32_t(config.epochs) : kMostBenchEpochs;
   Slices slices(start);
   Sums sums;
-  for (uint32_t epoch = 0; epoch < epochs && now < end; ++epoch) {
+  int64_t images = 0;
+  uint32_t end = span.first + span.epochs;
+  for (uint32_t epoch = span.first; epoch < end && now - start < span.seconds; ++epoch) {
     loader.start_epoch(epoch);
-    while (now < end) {
+    while (now - start < span.seconds) {
       std::optional<ImageBatch> batch = loader.next();
       if (!batch) break;
       now = monotonic_seconds();
       slices.count(batch->size(), now);
-      result.timed += batch->size();
-      result.skipped += int64_t(batch->holes.size());
+      images += batch->size();
+      skipped += int64_t(batch->holes.size());
       loader.recycle(std::move(*batch));
     }
     sums.add(loader);
   }
-  result.seconds = now - start;
-  result.threads = loader.threads();
-  std::vector<double> rates = slices.finish(now);
-  if (rates.empty()) {
-    fail_with_hint(ErrorKind::BadData, "pounce train names what is wrong with them",
-                   "none of the {} images could be used", result.images);
+  LoaderRate rate = summarize(slices, sums, images, start, now);
+  rate.images_per_cpu_second = double(images) / (process_cpu_seconds() - cpu);
+  return rate;
+}
+
+// One epoch that fills the cache, or all of them without one; then those that use it.
+void measure_all(BatchLoader& loader, const BenchLoaderConfig& config, BenchLoaderResult& result) {
+  constexpr double kForever = std::numeric_limits<double>::infinity();
+  uint32_t epochs = config.epochs > 0 ? uint32_t(config.epochs) : kMostBenchEpochs;
+  double seconds = config.epochs > 0 ? kForever : config.seconds;
+  if (config.cache == CacheMode::None) {
+    result.files = measure(loader, {0, epochs, seconds}, result.skipped);
+  } else {
+    result.files = measure(loader, {0, 1, kForever}, result.skipped);
+    if (epochs > 1) result.cached = measure(loader, {1, epochs - 1, seconds}, result.skipped);
   }
-  result.images_per_second = percentile(rates, 0.5);
-  result.p10 = percentile(rates, 0.1);
-  result.p90 = percentile(rates, 0.9);
-  result.images_per_cpu_second = double(result.timed) / (process_cpu_seconds() - cpu);
-  double to_ms = 1000 / double(result.timed);
-  result.read_ms = sums.stages.read * to_ms;
-  result.decode_ms = sums.stages.decode * to_ms;
-  result.transform_ms = sums.stages.transform * to_ms;
-  result.wait_ms = sums.wait * to_ms;
+  result.threads = loader.threads();
 }
 
 }  // namespace
@@ -162,10 +196,28 @@ BenchLoaderResult bench_loader(const BenchLoaderConfig& config,
   BenchLoaderResult result;
   result.images = int64_t(pictures.samples.size());
   BatchLoaderOptions options = loader_options(config, pictures, stop);
-  result.verification = verify_loader(options, pictures.samples);
+  TrainConfig train;
+  train.cache = config.cache;
+  train.cache_limit = config.cache_limit;
+  train.workers = config.workers;
+  auto make_cache = [&] {
+    std::vector<CachedList> lists{{pictures.samples, prepare_rule(options)}};
+    return std::make_unique<RunCache>(train, pictures.root, std::move(lists));
+  };
+  {
+    // Of its own, so that the first epoch finds an empty one.
+    std::unique_ptr<RunCache> cache = make_cache();
+    cache->start(0);
+    options.cache = cache->cache();
+    result.verification = verify_loader(options, pictures.samples);
+    options.cache.reset();  // only one at a time may add images to a folder
+  }
   if (on_verified) on_verified(result.verification);
+  std::unique_ptr<RunCache> cache = make_cache();
+  for (const std::string& note : cache->start(0)) result.cache_note = note;
+  options.cache = cache->cache();
   BatchLoader loader(options, pictures.samples);
-  measure(loader, config, result);
+  measure_all(loader, config, result);
   return result;
 }
 

@@ -81,21 +81,31 @@ class Checker {
   std::vector<uint8_t> expected_;
 };
 
+void check_equal(const std::vector<ImageBatch>& one, const std::vector<ImageBatch>& other,
+                 const char* what) {
+  for (size_t i = 0; i < one.size(); ++i) {
+    bool is_equal =
+        i < other.size() && one[i].indices == other[i].indices && one[i].images == other[i].images;
+    if (is_equal) continue;
+    fail_with_hint(ErrorKind::Internal, "please report this with the folder",
+                   "batch {} differs between one decode thread and {}", i, what);
+  }
+}
+
 }  // namespace
 
 LoaderVerification verify_loader(const BatchLoaderOptions& options, const SampleList& samples) {
   double start = monotonic_seconds();
-  std::vector<ImageBatch> one = first_batches(options, samples, 1);
-  std::vector<ImageBatch> several = first_batches(options, samples, kSeveral);
+  BatchLoaderOptions uncached = options;
+  uncached.cache = nullptr;
+  std::vector<ImageBatch> one = first_batches(uncached, samples, 1);
+  check_equal(one, first_batches(options, samples, kSeveral), "three");
+  if (options.cache) {
+    check_equal(one, first_batches(options, samples, 1), "a cache that holds its images");
+  }
   LoaderVerification result;
   Checker checker(options, samples);
-  for (size_t i = 0; i < one.size(); ++i) {
-    if (one[i].indices != several[i].indices || one[i].images != several[i].images) {
-      fail_with_hint(ErrorKind::Internal, "please report this with the folder",
-                     "batch {} differs between 1 and {} decode threads", i, kSeveral);
-    }
-    checker.compare(one[i], result);
-  }
+  for (const ImageBatch& batch : one) checker.compare(batch, result);
   result.seconds = monotonic_seconds() - start;
   return result;
 }

@@ -1,6 +1,8 @@
 // The benchmark of the loader: what it counts, what it refuses, that its verification sees errors.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include "base/file.h"
 #include "base/temp_dir.h"
 #include "data/dataset.h"
@@ -37,18 +39,47 @@ TEST_F(BenchLoaderTest, CountsTheTrainingImagesOfAFolder) {
   LoaderVerification seen;
   BenchLoaderResult result = bench_loader(config(), [&](const auto& check) { seen = check; });
   EXPECT_EQ(result.images, 11);
-  EXPECT_EQ(result.timed, 22);
+  EXPECT_EQ(result.files.images, 22);
   EXPECT_EQ(result.skipped, 0);
   EXPECT_EQ(seen.images, 11);
   EXPECT_EQ(result.verification.images, 11);
-  EXPECT_GT(result.images_per_second, 0);
-  EXPECT_LE(result.p10, result.images_per_second);
-  EXPECT_GE(result.p90, result.images_per_second);
-  EXPECT_GT(result.images_per_cpu_second, 0);
-  EXPECT_GT(result.read_ms, 0);
-  EXPECT_GT(result.decode_ms, 0);
-  EXPECT_GT(result.transform_ms, 0);
-  EXPECT_GE(result.wait_ms, 0);
+  EXPECT_GT(result.files.images_per_second, 0);
+  EXPECT_LE(result.files.p10, result.files.images_per_second);
+  EXPECT_GE(result.files.p90, result.files.images_per_second);
+  EXPECT_GT(result.files.images_per_cpu_second, 0);
+  EXPECT_GT(result.files.read_ms, 0);
+  EXPECT_GT(result.files.decode_ms, 0);
+  EXPECT_GT(result.files.transform_ms, 0);
+  EXPECT_GE(result.files.wait_ms, 0);
+}
+
+TEST_F(BenchLoaderTest, ACacheIsFilledThenUsed) {
+  put_images("a", 6);
+  put_images("b", 6);
+  BenchLoaderConfig cached = config();
+  cached.epochs = 3;
+  cached.cache = CacheMode::Ram;
+  BenchLoaderResult result = bench_loader(cached);
+  EXPECT_EQ(result.files.images, 12);
+  ASSERT_TRUE(result.cached);
+  EXPECT_EQ(result.cached->images, 24);
+  EXPECT_NE(result.cache_note.find("12 of 12 images"), std::string::npos) << result.cache_note;
+  EXPECT_FALSE(bench_loader(config()).cached);
+  cached.cache = CacheMode::Auto;
+  EXPECT_ERROR(bench_loader(cached), ErrorKind::Config, "none, ram or disk");
+}
+
+TEST_F(BenchLoaderTest, TheVerificationDoesNotKeepTheCacheFolderToItself) {
+  put_images("a", 6);
+  put_images("b", 6);
+  test::TempDir folder;
+  setenv("POUNCE_CACHE_DIR", folder.path().c_str(), 1);
+  BenchLoaderConfig cached = config();
+  cached.cache = CacheMode::Disk;
+  std::string note = bench_loader(cached).cache_note;
+  unsetenv("POUNCE_CACHE_DIR");
+  EXPECT_NE(note.find("12 of 12 images"), std::string::npos) << note;
+  EXPECT_EQ(note.find("may add none"), std::string::npos) << note;
 }
 
 TEST_F(BenchLoaderTest, AnyFolderWithPicturesWillDo) {
@@ -64,9 +95,9 @@ TEST_F(BenchLoaderTest, TimeEndsTheMeasurement) {
   brief.epochs = 0;
   brief.seconds = 0.05;
   BenchLoaderResult result = bench_loader(brief);
-  EXPECT_GT(result.timed, 0);
-  EXPECT_GE(result.seconds, 0.05);
-  EXPECT_LT(result.seconds, 5);
+  EXPECT_GT(result.files.images, 0);
+  EXPECT_GE(result.files.seconds, 0.05);
+  EXPECT_LT(result.files.seconds, 5);
 }
 
 TEST_F(BenchLoaderTest, DamagedFilesAreCountedOnce) {
@@ -77,7 +108,7 @@ TEST_F(BenchLoaderTest, DamagedFilesAreCountedOnce) {
   dir_.put("a/1.png", bytes);
   BenchLoaderResult result = bench_loader(config());
   EXPECT_EQ(result.skipped, 1);
-  EXPECT_EQ(result.timed, 2 * (result.images - 1));
+  EXPECT_EQ(result.files.images, 2 * (result.images - 1));
 }
 
 TEST_F(BenchLoaderTest, RefusesWhatItCannotMeasure) {
