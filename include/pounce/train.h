@@ -36,8 +36,10 @@ enum class BadFilePolicy { Auto, Skip, Stop };
 
 // Where images are kept from one epoch to the next. Auto: nowhere at first; in memory from the
 // epoch on that follows one in which the steps waited for images. Ram: in this process. Disk: in a
-// file of the cache folder, kept for later runs. None of them changes a result.
-enum class CacheMode { Auto, None, Ram, Disk };
+// file of the cache folder, kept for later runs. None of these changes a result. Shrunk: pictures
+// are first reduced to a short side of 1.5 * image_size, rounded up; the model file records it, and
+// what is kept is the reduced pictures, as Disk keeps them.
+enum class CacheMode { Auto, None, Ram, Disk, Shrunk };
 // Bytes, or percent of the memory or disk a cache lies in. Both 0: chosen from what is free.
 struct CacheLimit {
   int64_t bytes = 0;

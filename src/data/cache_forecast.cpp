@@ -16,7 +16,9 @@ uint64_t pixel_bytes(const CacheCandidate& image) {
   return uint64_t(image.width) * uint64_t(image.height) * 3;
 }
 
-bool pixels_are_smaller(const CacheCandidate& image) {
+// Because they are smaller than the file, or nothing else will do.
+bool begins_as_pixels(const CacheCandidate& image) {
+  if (!image.may_hold_bytes) return true;
   return image.may_hold_pixels && pixel_bytes(image) <= image.file_bytes;
 }
 
@@ -51,7 +53,7 @@ CacheForecast forecast_cache(std::span<const CacheCandidate> candidates, uint64_
   for (size_t i : distinct(candidates)) {
     ++forecast.candidates;
     const CacheCandidate& image = candidates[i];
-    uint64_t least = pixels_are_smaller(image) ? pixel_bytes(image) : image.file_bytes;
+    uint64_t least = begins_as_pixels(image) ? pixel_bytes(image) : image.file_bytes;
     if (least > limit - forecast.bytes) continue;
     forecast.bytes += least;
     held.push_back(i);
@@ -59,7 +61,7 @@ CacheForecast forecast_cache(std::span<const CacheCandidate> candidates, uint64_
   for (size_t i : held) {
     const CacheCandidate& image = candidates[i];
     PlannedImage planned{image.id, CachedKind::Bytes, image.may_hold_pixels};
-    if (pixels_are_smaller(image)) {
+    if (begins_as_pixels(image)) {
       planned.kind = CachedKind::Pixels;
     } else if (image.may_hold_pixels &&
                pixel_bytes(image) - image.file_bytes <= limit - forecast.bytes) {

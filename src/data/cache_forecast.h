@@ -13,9 +13,10 @@ namespace pounce {
 
 struct CacheCandidate {
   uint64_t id = 0;                // Sample::id
-  int32_t width = 0, height = 0;  // as the scan found them
+  int32_t width = 0, height = 0;  // of its pixels: as the scan found them, or reduced
   uint64_t file_bytes = 0;
   bool may_hold_pixels = false;  // pixels serve every epoch: see may_decode_scaled
+  bool may_hold_bytes = true;    // false: pixels or nothing
 };
 
 struct PlannedImage {

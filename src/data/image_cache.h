@@ -15,7 +15,7 @@ namespace pounce {
 
 enum class CachedKind {
   Bytes,   // the file as it is
-  Pixels,  // [height, width, 3], as decode_image gives them
+  Pixels,  // [height, width, 3], as decode_image gives them, or reduced by Preprocessing::shrink
 };
 
 struct CachedImage {
@@ -39,7 +39,7 @@ class ImageCache {
   virtual std::optional<CachedImage> find(uint64_t id, const FileStamp& stamp) = 0;
 
   // Whether an image that find() did not give should be stored, and then as what. `width` and
-  // `height` as the decoder gives them.
+  // `height` as what is stored has them.
   virtual bool wants(uint64_t id, int width, int height, uint64_t file_bytes,
                      CachedKind* kind) const = 0;
 

@@ -46,7 +46,7 @@ bool is_random_crop(const Augmentation& augmentation) {
 
 bool may_decode_scaled(int width, int height, const PrepareRule& rule) {
   const Preprocessing& preprocessing = rule.preprocessing;
-  if (!is_random_crop(rule.augmentation) || is_shrunk(width, height, preprocessing)) return false;
+  if (!is_random_crop(rule.augmentation) || preprocessing.shrink > 0) return false;
   bool fills_the_square = preprocessing.fit != Fit::Letterbox;
   int side = fills_the_square ? std::min(width, height) : std::max(width, height);
   return side / 2 >= preprocessing.image_size;
@@ -56,13 +56,16 @@ struct Preparer::State {
   PrepareRule rule;
   Image image;   // of formats that are decoded whole
   Image shrunk;  // by the rule's shrink
+  bool has_shrunk = false;
   Resizer resizer;
   StageSeconds seconds;
 
   size_t square_stride() const { return size_t(rule.preprocessing.image_size) * 3; }
   uint8_t* clear_around(const Framing& framing, uint8_t* out) const;
   Result<void> from_jpeg(std::span<const uint8_t> file, const AugmentKey& key, uint8_t* out);
-  Result<void> stream(JpegDecoder& decoder, const ResizeTask& task, int denominator);
+  Result<void> stream(JpegDecoder& decoder, const ResizeTask& task, int denominator,
+                      JpegReach reach);
+  void square_from_shrunk(const AugmentKey& key, uint8_t* out);
   void square_from(const PixelView& image, const AugmentKey& key, uint8_t* out);
   void vary_pixels(const AugmentKey& key, uint8_t* out) const;
 };
@@ -89,26 +92,29 @@ Result<void> Preparer::State::from_jpeg(std::span<const uint8_t> file, const Aug
   if (is_shrunk(width, height, preprocessing)) {
     Framing whole = frame_shrunk(width, height, preprocessing);
     shrunk.resize(int(whole.target.width), int(whole.target.height));
+    // To the end: what a training epoch stores, evaluation must be able to take.
     Result<void> done =
-        stream(decoder, resize_task(whole, stored, shrunk.rgb.data(), size_t(shrunk.width) * 3), 1);
-    if (done) square_from(shrunk, key, out);
+        stream(decoder, resize_task(whole, stored, shrunk.rgb.data(), size_t(shrunk.width) * 3), 1,
+               JpegReach::WholeFile);
+    if (done) square_from_shrunk(key, out);
     return done;
   }
   Framing framing = frame_picture(width, height, preprocessing, rule.augmentation, key);
-  if (is_random_crop(rule.augmentation)) stored.denominator = choose_denominator(framing);
+  bool may_scale = is_random_crop(rule.augmentation) && preprocessing.shrink == 0;
+  if (may_scale) stored.denominator = choose_denominator(framing);
   ResizeTask task = resize_task(framing, stored, clear_around(framing, out), square_stride());
-  Result<void> done = stream(decoder, task, stored.denominator);
+  JpegReach reach = rule.augmentation.enabled ? JpegReach::Window : JpegReach::WholeFile;
+  Result<void> done = stream(decoder, task, stored.denominator, reach);
   if (done) vary_pixels(key, out);
   return done;
 }
 
-Result<void> Preparer::State::stream(JpegDecoder& decoder, const ResizeTask& task,
-                                     int denominator) {
+Result<void> Preparer::State::stream(JpegDecoder& decoder, const ResizeTask& task, int denominator,
+                                     JpegReach reach) {
   StageClock clock;
   resizer.begin(task);
   clock.lap(seconds.transform);
   CropBox window{resizer.left(), resizer.top(), resizer.width(), resizer.height()};
-  JpegReach reach = rule.augmentation.enabled ? JpegReach::Window : JpegReach::WholeFile;
   Result<void> started = decoder.start(denominator, window, reach);
   clock.lap(seconds.decode);
   while (started) {
@@ -120,6 +126,11 @@ Result<void> Preparer::State::stream(JpegDecoder& decoder, const ResizeTask& tas
     clock.lap(seconds.transform);
   }
   return started;
+}
+
+void Preparer::State::square_from_shrunk(const AugmentKey& key, uint8_t* out) {
+  has_shrunk = true;
+  square_from(shrunk, key, out);
 }
 
 void Preparer::State::square_from(const PixelView& picture, const AugmentKey& key, uint8_t* out) {
@@ -155,6 +166,7 @@ Preparer::~Preparer() = default;
 
 Result<void> Preparer::from_bytes(std::span<const uint8_t> file, const AugmentKey& key,
                                   uint8_t* out) {
+  state_->has_shrunk = false;
   bool is_jpeg = sniff_format(file.first(std::min<size_t>(file.size(), 32))) == ImageFormat::Jpeg;
   Result<void> done;
   if (is_jpeg) {
@@ -171,11 +183,16 @@ Result<void> Preparer::from_bytes(std::span<const uint8_t> file, const AugmentKe
 
 void Preparer::from_pixels(const PixelView& image, const AugmentKey& key, uint8_t* out) {
   const Preprocessing& rule = state_->rule.preprocessing;
+  state_->has_shrunk = false;
   if (!is_shrunk(image.width, image.height, rule)) return state_->square_from(image, key, out);
   StageClock clock;
   shrink_picture(image, rule, state_->resizer, state_->shrunk);
   clock.lap(state_->seconds.transform);
-  state_->square_from(state_->shrunk, key, out);
+  state_->square_from_shrunk(key, out);
+}
+
+const Image* Preparer::reduced() const {
+  return state_->has_shrunk ? &state_->shrunk : nullptr;
 }
 
 const PrepareRule& Preparer::rule() const {

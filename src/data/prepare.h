@@ -22,7 +22,7 @@ struct StageSeconds {
 };
 
 // Whether some crop of a JPEG of this size (as it stands upright) would be decoded at a reduced
-// scale, so that its full pixels would give other bytes. Pure.
+// scale, so that its full pixels would give other bytes. Never under a rule that shrinks. Pure.
 bool may_decode_scaled(int width, int height, const PrepareRule& rule);
 
 class Preparer {
@@ -40,6 +40,10 @@ class Preparer {
   // may_decode_scaled() of their size; and from those that shrink_picture made of them. A file that
   // is damaged outside of what a crop needs gives no pixels, though from_bytes may take it.
   void from_pixels(const PixelView& image, const AugmentKey& key, uint8_t* out);
+
+  // The reduced picture from which the last call made its square: from_pixels makes the same of it.
+  // nullptr where that call failed, or the picture was small enough. Valid until the next call.
+  const Image* reduced() const;
 
   const PrepareRule& rule() const;
   // Sums over all calls so far; `read` stays 0.

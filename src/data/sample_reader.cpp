@@ -101,11 +101,27 @@ std::optional<Result<void>> SampleReader::read_cached(const std::string& path,
 Result<void> SampleReader::prepare_and_store(uint32_t index, const FileStamp& stamp,
                                              const AugmentKey& key, uint8_t* out) {
   CachedKind kind = CachedKind::Bytes;
-  bool is_wanted = options_.cache->wants(key.id, samples_.width(index), samples_.height(index),
-                                         file_.size(), &kind);
-  if (!is_wanted || kind == CachedKind::Bytes) {
+  PictureSize size =
+      shrunk_size(samples_.width(index), samples_.height(index), options_.preprocessing);
+  bool is_wanted = options_.cache->wants(key.id, size.width, size.height, file_.size(), &kind);
+  if (is_wanted && kind == CachedKind::Pixels) {
+    return prepare_and_store_pixels(index, stamp, key, out);
+  }
+  Result<void> done = preparer_.from_bytes(file_, key, out);
+  if (done && is_wanted) options_.cache->store(key.id, stamp, {.kind = kind, .data = file_});
+  return done;
+}
+
+Result<void> SampleReader::prepare_and_store_pixels(uint32_t index, const FileStamp& stamp,
+                                                    const AugmentKey& key, uint8_t* out) {
+  auto store = [&](const Image& image) {
+    options_.cache->store(key.id, stamp,
+                          {CachedKind::Pixels, image.rgb, image.width, image.height, {}});
+  };
+  // Row by row, for a picture that is reduced may be too large to lie in memory as a whole.
+  if (is_shrunk(samples_.width(index), samples_.height(index), options_.preprocessing)) {
     Result<void> done = preparer_.from_bytes(file_, key, out);
-    if (done && is_wanted) options_.cache->store(key.id, stamp, {.kind = kind, .data = file_});
+    if (done && preparer_.reduced() != nullptr) store(*preparer_.reduced());
     return done;
   }
   double start = monotonic_seconds();
@@ -118,7 +134,7 @@ Result<void> SampleReader::prepare_and_store(uint32_t index, const FileStamp& st
     return preparer_.from_bytes(file_, key, out);
   }
   preparer_.from_pixels(image_, key, out);
-  options_.cache->store(key.id, stamp, {kind, image_.rgb, image_.width, image_.height, {}});
+  store(preparer_.reduced() != nullptr ? *preparer_.reduced() : image_);
   return {};
 }
 

@@ -42,6 +42,8 @@ class SampleReader {
                                           uint8_t* out);
   Result<void> prepare_and_store(uint32_t index, const FileStamp& stamp, const AugmentKey& key,
                                  uint8_t* out);
+  Result<void> prepare_and_store_pixels(uint32_t index, const FileStamp& stamp,
+                                        const AugmentKey& key, uint8_t* out);
 
   const BatchLoaderOptions& options_;
   const SampleList& samples_;

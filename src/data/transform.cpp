@@ -144,12 +144,17 @@ bool is_shrunk(int width, int height, const Preprocessing& rule) {
   return rule.shrink > 0 && std::min(width, height) > rule.shrink;
 }
 
-Framing frame_shrunk(int width, int height, const Preprocessing& rule) {
+PictureSize shrunk_size(int width, int height, const Preprocessing& rule) {
+  if (!is_shrunk(width, height, rule)) return {width, height};
   auto scaled = [&](int side) {
     return int(int64_t(rule.shrink) * side / std::min(width, height));
   };
-  int small_width = scaled(width), small_height = scaled(height);
-  return {{0, 0, width, height}, {small_width, small_height, 0, 0, small_width, small_height}};
+  return {scaled(width), scaled(height)};
+}
+
+Framing frame_shrunk(int width, int height, const Preprocessing& rule) {
+  PictureSize small = shrunk_size(width, height, rule);
+  return {{0, 0, width, height}, {small.width, small.height, 0, 0, small.width, small.height}};
 }
 
 void shrink_picture(const PixelView& image, const Preprocessing& rule, Resizer& resizer,

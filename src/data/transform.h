@@ -21,7 +21,8 @@ struct Preprocessing {
   double resize_ratio = 0.875;
   bool exif = true;  // the orientation of EXIF is applied
   Fit fit = Fit::Crop;
-  // Above 0: pictures whose short side is longer are first reduced to that, rounded to bytes.
+  // Above 0: pictures whose short side is longer are first reduced to that, rounded to bytes; and
+  // every picture is decoded at full size, so that what a cache keeps of it serves every crop.
   int shrink = 0;
 };
 
@@ -89,6 +90,11 @@ ResizeTask resize_task(const Framing& framing, const StoredPicture& stored, uint
 // Whether the rule reduces a picture of this size before anything else, so that its short side
 // becomes rule.shrink; and by what resize.
 bool is_shrunk(int width, int height, const Preprocessing& rule);
+struct PictureSize {
+  int width = 0, height = 0;
+};
+// What the rule leaves of a picture of this size: itself, or the reduced one.
+PictureSize shrunk_size(int width, int height, const Preprocessing& rule);
 Framing frame_shrunk(int width, int height, const Preprocessing& rule);
 // The reduced picture, which later calls leave as it is. `image` is_shrunk().
 void shrink_picture(const PixelView& image, const Preprocessing& rule, Resizer& resizer,

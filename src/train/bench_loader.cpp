@@ -29,10 +29,11 @@ void check_config(const BenchLoaderConfig& config) {
   check("epochs", config.epochs, 0, kMostBenchEpochs);
   check("crop-scale", config.crop_scale_min, 0.01, 1);
   check("crop-scale", config.crop_scale_max, config.crop_scale_min, 1);
-  if (config.cache == CacheMode::Auto) {
+  if (config.cache == CacheMode::Auto || config.cache == CacheMode::Shrunk) {
     fail(ErrorKind::Config,
-         "cache is auto, expected none, ram or disk: one that begins later "
-         "cannot be measured");
+         "cache is {}, expected none, ram or disk: one that begins later, or changes the pictures, "
+         "cannot be measured",
+         config.cache == CacheMode::Auto ? "auto" : "shrunk");
   }
   if (config.seconds > 0 && config.seconds <= kMostBenchSeconds) return;
   fail(ErrorKind::Config, "seconds is {}, expected a number above 0, at most {}", config.seconds,

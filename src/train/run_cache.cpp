@@ -31,6 +31,13 @@ bool may_hold_pixels(int width, int height, const PrepareRule& rule) {
   return !may_decode_scaled(width, height, rule) && !may_decode_scaled(height, width, rule);
 }
 
+// The disk cache's rule: what of the preparation lies between a file and what is kept of it.
+std::string rule_text(const Preprocessing& rule) {
+  std::string text = rule.exif ? "exif" : "";
+  if (rule.shrink > 0) text += fmt::format("{}shrink {}", text.empty() ? "" : " ", rule.shrink);
+  return text;
+}
+
 }  // namespace
 
 // Stands in for a cache that may begin between two epochs.
@@ -88,8 +95,13 @@ std::vector<CacheCandidate> RunCache::candidates() const {
     for_each_parallel(config_.workers, samples.size(), [&](size_t i) {
       Result<FileStamp> stamp = stat_file(join_path(root_, samples.path(i)));
       int width = samples.width(i), height = samples.height(i);
-      all[begin + i] = {samples.id(i), width, height, stamp ? stamp->size : 0,
-                        may_hold_pixels(width, height, list.rule)};
+      PictureSize kept = shrunk_size(width, height, list.rule.preprocessing);
+      all[begin + i] = {.id = samples.id(i),
+                        .width = kept.width,
+                        .height = kept.height,
+                        .file_bytes = stamp ? stamp->size : 0,
+                        .may_hold_pixels = may_hold_pixels(width, height, list.rule),
+                        .may_hold_bytes = list.rule.preprocessing.shrink == 0};
     });
   }
   std::erase_if(all, [](const CacheCandidate& image) { return image.file_bytes == 0; });
@@ -98,6 +110,7 @@ std::vector<CacheCandidate> RunCache::candidates() const {
 
 std::vector<std::string> RunCache::start(int64_t reserved_bytes) {
   if (config_.cache == CacheMode::Disk) return {start_disk()};
+  if (config_.cache == CacheMode::Shrunk) return {start_shrunk()};
   if (config_.cache != CacheMode::Ram) return {};
   int64_t free = std::max<int64_t>(0, available_memory_bytes() - reserved_bytes);
   std::optional<uint64_t> given = limit_of(config_.cache_limit, total_memory_bytes());
@@ -119,7 +132,7 @@ std::string RunCache::start_disk() {
   std::optional<uint64_t> given = limit_of(config_.cache_limit, total_disk_bytes(folder));
   DiskCacheOptions options{.folder = folder,
                            .root = root_,
-                           .rule = config_.exif ? "exif" : "",
+                           .rule = rule_text(lists_.front().rule.preprocessing),
                            .limit = given.value_or(default_disk_cache_limit(folder)),
                            .candidates = candidates()};
   Result<std::unique_ptr<DiskCache>> cache = DiskCache::open(std::move(options));
@@ -131,6 +144,15 @@ std::string RunCache::start_disk() {
   if (!disk_->is_writer()) note += ", and this process may add none";
   late_->begin(std::move(*cache));
   return note;
+}
+
+// The rule holds with and without a cache.
+std::string RunCache::start_shrunk() {
+  int side = lists_.front().rule.preprocessing.shrink;
+  std::string note = start_disk();
+  if (disk_ == nullptr) note += "; every picture is decoded and reduced again in each epoch";
+  return fmt::format("pictures are first reduced to a short side of {}, a rule of the model; {}",
+                     side, note);
 }
 
 std::optional<std::string> RunCache::after_epoch(const Wait& wait) {

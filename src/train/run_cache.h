@@ -51,6 +51,7 @@ class RunCache {
   std::vector<CacheCandidate> candidates() const;
   std::string start_ram(uint64_t limit);
   std::string start_disk();
+  std::string start_shrunk();
 
   const TrainConfig& config_;
   std::string root_;

@@ -29,6 +29,11 @@ namespace {
 
 constexpr double kWaitWorthNaming = 0.05;  // share of an epoch's training
 
+// The short side pictures are reduced to: a margin for crops smaller than the picture.
+int shrunk_side(int image_size) {
+  return (3 * image_size + 1) / 2;
+}
+
 // The batch sizes an epoch over `samples` has.
 std::set<int> distinct_sizes(const SampleList& samples, int batch_size) {
   std::vector<int> sizes = batch_sizes(int64_t(samples.size()), batch_size);
@@ -150,6 +155,7 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   info_.resize_ratio = config_.resize_ratio;
   info_.fit = config_.fit;
   info_.exif = config_.exif;
+  if (config_.cache == CacheMode::Shrunk) info_.shrink = shrunk_side(info_.image_size);
   if (dataset_.split_by_rule) info_.split_fraction = dataset_.val_fraction;
   spec_ = make_step_spec(info_);
   spec_.label_smoothing = config_.label_smoothing;

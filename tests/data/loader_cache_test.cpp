@@ -52,7 +52,9 @@ class LoaderCacheTest : public testing::Test {
     std::vector<CacheCandidate> list;
     for (const Sample& sample : samples_) {
       uint64_t bytes = stat_file(dir_ / sample.path)->size;
-      list.push_back({sample.id, sample.width, sample.height, bytes, with_pixels});
+      Preprocessing rule{.shrink = shrink_};
+      PictureSize kept = shrunk_size(sample.width, sample.height, rule);
+      list.push_back({sample.id, kept.width, kept.height, bytes, with_pixels, shrink_ == 0});
     }
     return list;
   }
@@ -70,12 +72,23 @@ class LoaderCacheTest : public testing::Test {
                          .value());
   }
 
+  // The files keep size and time, so what is in them now is not looked at.
+  void blank_files() const {
+    for (const Sample& sample : samples_) {
+      std::string path = dir_ / sample.path;
+      auto time = std::filesystem::last_write_time(path);
+      dir_.put(sample.path, Bytes(stat_file(path)->size, 0));
+      std::filesystem::last_write_time(path, time);
+    }
+  }
+
   // All bytes, labels, places and holes of two epochs.
   uint64_t checksum(std::shared_ptr<ImageCache> cache, int workers = 3) const {
     BatchLoaderOptions options;
     options.root = dir_.path();
     options.batch_size = 7;
     options.preprocessing.image_size = 16;
+    options.preprocessing.shrink = shrink_;
     options.seed = 11;
     options.workers = workers;
     options.cache = std::move(cache);
@@ -95,6 +108,7 @@ class LoaderCacheTest : public testing::Test {
 
   TempDir dir_;
   SampleList samples_;
+  int shrink_ = 0;
 };
 
 TEST_F(LoaderCacheTest, BytesAreThoseWithoutACacheColdAndWarm) {
@@ -117,13 +131,7 @@ TEST_F(LoaderCacheTest, BytesAreThoseWithoutACacheColdAndWarm) {
 TEST_F(LoaderCacheTest, WarmImagesComeFromTheCache) {
   auto memory = ram(true);
   uint64_t expected = checksum(memory);
-  // The files keep size and time, so what is in them now is not looked at.
-  for (const Sample& sample : samples_) {
-    std::string path = dir_ / sample.path;
-    auto time = std::filesystem::last_write_time(path);
-    dir_.put(sample.path, Bytes(stat_file(path)->size, 0));
-    std::filesystem::last_write_time(path, time);
-  }
+  blank_files();
   EXPECT_EQ(checksum(memory), expected);
   EXPECT_NE(checksum(nullptr), expected);
 }
@@ -162,6 +170,44 @@ TEST_F(LoaderCacheTest, DamagedFilesLeaveTheSameHoles) {
   EXPECT_EQ(checksum(memory), expected);
   EXPECT_EQ(checksum(disk(true)), expected);
   EXPECT_EQ(checksum(disk(true)), expected);
+}
+
+TEST_F(LoaderCacheTest, ReducedPicturesAreKeptAndGiveTheSame) {
+  uint64_t plain = checksum(nullptr);
+  // Of short sides from 20 to 26: some pictures are reduced, others small enough.
+  shrink_ = 23;
+  uint64_t expected = checksum(nullptr, 1);
+  EXPECT_NE(expected, plain);
+  uint64_t pixels = 0;
+  for (const CacheCandidate& image : candidates(true)) {
+    pixels += uint64_t(image.width) * uint64_t(image.height) * 3;
+  }
+  for (int workers : {1, 7}) {
+    auto memory = ram(true), part = ram(true, pixels / 2);
+    std::filesystem::remove_all(dir_ / "cache");
+    EXPECT_EQ(checksum(memory, workers), expected);
+    EXPECT_EQ(memory->images(), kImages);
+    EXPECT_EQ(memory->bytes(), pixels);
+    EXPECT_EQ(checksum(part, workers), expected);
+    EXPECT_EQ(checksum(part, workers), expected);
+    EXPECT_LE(part->bytes(), pixels / 2);
+    EXPECT_EQ(checksum(disk(true), workers), expected);
+  }
+  auto warm = disk(true);
+  EXPECT_EQ(warm->held_images(), kImages);
+  blank_files();
+  EXPECT_EQ(checksum(warm), expected);
+  EXPECT_NE(checksum(nullptr), expected);
+}
+
+TEST_F(LoaderCacheTest, DamagedFilesLeaveTheSameHolesWhereOthersAreReduced) {
+  shrink_ = 23;
+  for (int i : {2, 5, 17, 27}) damage(i);
+  uint64_t expected = checksum(nullptr);
+  auto memory = ram(true);
+  EXPECT_EQ(checksum(memory), expected);
+  EXPECT_EQ(memory->images(), kImages - 4);
+  EXPECT_EQ(checksum(memory), expected);
 }
 
 }  // namespace

@@ -130,6 +130,44 @@ TEST(Prepare, ShrunkPixelsStayAsTheyAre) {
   }
 }
 
+TEST(Prepare, NothingIsDecodedAtAScaleWhereTheRuleShrinks) {
+  // Too narrow to be reduced, long enough for letterbox to take it at a smaller scale.
+  Bytes file = encode_jpeg(pattern_image(60, 400), {.quality = 85, .subsampled = true});
+  PrepareRule rule = rule_of(kSize, true);
+  rule.preprocessing.fit = Fit::Letterbox;
+  ASSERT_TRUE(may_decode_scaled(60, 400, rule));
+  rule.preprocessing.shrink = 72;
+  ASSERT_FALSE(may_decode_scaled(60, 400, rule));
+  for (uint64_t id = 0; id < 20; ++id) {
+    ASSERT_EQ(from_bytes(rule, file, {1, 2, id}), from_pixels(rule, file, {1, 2, id})) << id;
+  }
+}
+
+TEST(Prepare, HandsOutTheReducedPicture) {
+  Image image = pattern_image(90, 57), expected;
+  PrepareRule rule = rule_of(kSize, true);
+  rule.preprocessing.shrink = 40;
+  Preparer preparer(rule);
+  Resizer resizer;
+  std::vector<uint8_t> out(kSize * kSize * 3);
+  for (bool is_jpeg : {false, true}) {
+    Bytes file = is_jpeg ? encode_jpeg(image) : encode_png(image);
+    ASSERT_TRUE(preparer.from_bytes(file, {1, 2, 3}, out.data()));
+    shrink_picture(decode_image(file, {}).value(), rule.preprocessing, resizer, expected);
+    ASSERT_NE(preparer.reduced(), nullptr);
+    EXPECT_EQ(preparer.reduced()->width, 63);
+    EXPECT_EQ(preparer.reduced()->height, 40);
+    EXPECT_EQ(preparer.reduced()->rgb, expected.rgb);
+    file.resize(file.size() / 2);
+    ASSERT_FALSE(preparer.from_bytes(file, {1, 2, 3}, out.data()));
+    EXPECT_EQ(preparer.reduced(), nullptr);
+  }
+  preparer.from_pixels(image, {1, 2, 3}, out.data());
+  EXPECT_NE(preparer.reduced(), nullptr);
+  preparer.from_pixels(pattern_image(90, 40), {1, 2, 3}, out.data());
+  EXPECT_EQ(preparer.reduced(), nullptr);
+}
+
 TEST(Prepare, LetterboxShowsTheWholePictureBetweenBlackBars) {
   Image image = pattern_image(100, 50);
   PrepareRule rule = rule_of(kSize, false);

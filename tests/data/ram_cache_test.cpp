@@ -48,6 +48,24 @@ TEST(CacheForecast, KeepsAllAsBytesBeforeItKeepsSomeAsPixels) {
   EXPECT_EQ(forecast.find(7)->kind, CachedKind::Bytes);
 }
 
+TEST(CacheForecast, HoldsPixelsOrNothingWhereBytesWillNotDo) {
+  CacheCandidate image{.width = 10,
+                       .height = 10,
+                       .file_bytes = 50,
+                       .may_hold_pixels = true,
+                       .may_hold_bytes = false};
+  std::vector<CacheCandidate> list;
+  for (uint64_t id : {3, 2, 1}) {
+    image.id = id;
+    list.push_back(image);
+  }
+  CacheForecast forecast = forecast_cache(list, 2 * 300 + 299);
+  EXPECT_EQ(forecast.summary(), "caches 2 of 3 images in 600 B");
+  EXPECT_EQ(forecast.pixel_images, 2);
+  EXPECT_EQ(forecast.find(3)->kind, CachedKind::Pixels);
+  EXPECT_EQ(forecast.find(1), nullptr);
+}
+
 TEST(CacheForecast, GoesOnWithSmallerOnesAndNamesTheSum) {
   std::vector<CacheCandidate> list{
       {1, 9, 9, 600 << 10, false}, {2, 9, 9, 500 << 10, false}, {3, 9, 9, 424 << 10, false}};

@@ -143,6 +143,9 @@ TEST(CacheOptions, TakeSizesAndPercent) {
   }
   option("cache").set(config, "disk");
   EXPECT_EQ(config.cache, CacheMode::Disk);
+  option("cache").set(config, "shrunk");
+  EXPECT_EQ(config.cache, CacheMode::Shrunk);
+  EXPECT_EQ(option("cache").get(config), "\"shrunk\"");
   EXPECT_THROW(option("cache").set(config, "dsik"), Error);
 }
 
