@@ -18,8 +18,13 @@ const LoaderOptions& checked(const LoaderOptions& options) {
   check_range("batch_size", options.batch_size, 1, 65536);
   check_range("image_size", options.image_size, 8, 4096);
   check_range("resize_ratio", options.resize_ratio, 0.1, 1);
-  check_range("crop_scale_min", options.crop_scale_min, 0.01, 1);
-  check_range("crop_scale_max", options.crop_scale_max, options.crop_scale_min, 1);
+  if (!(options.crop_scale_min > 0 && options.crop_scale_min <= options.crop_scale_max &&
+        options.crop_scale_max <= 1)) {
+    fail(ErrorKind::InvalidArgument,
+         "loader: crop_scale_min is {}, crop_scale_max {}, expected shares above 0, at most 1, the "
+         "first not above the other",
+         options.crop_scale_min, options.crop_scale_max);
+  }
   check_range("hflip", options.hflip, 0, 1);
   check_range("vflip", options.vflip, 0, 1);
   check_range("workers", options.workers, 0, 1024);

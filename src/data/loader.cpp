@@ -173,12 +173,16 @@ void BatchLoader::State::abandon_epoch() {
 
 // There is nothing left to decode, so that all threads leave.
 void BatchLoader::State::end_epoch(std::unique_lock<std::mutex>& lock) {
-  if (workers.empty()) return;
+  if (workers.empty() && spare.empty()) return;
   bool was_long = monotonic_seconds() - epoch_start > kLongEpoch;
   lock.unlock();
   work_ready.notify_all();
   workers.clear();
-  if (was_long) release_free_memory();
+  lock.lock();
+  if (!was_long) return;
+  // How many batches lay ready at once depends on timing; what an epoch leaves behind must not.
+  spare.clear();
+  release_free_memory();
 }
 
 void BatchLoader::State::start_threads() {

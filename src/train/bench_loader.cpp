@@ -27,8 +27,11 @@ void check_config(const BenchLoaderConfig& config) {
   check("batch-size", config.batch_size, 1, 65536);
   check("workers", config.workers, 0, 1024);
   check("epochs", config.epochs, 0, kMostBenchEpochs);
-  check("crop-scale", config.crop_scale_min, 0.01, 1);
-  check("crop-scale", config.crop_scale_max, config.crop_scale_min, 1);
+  if (!(config.crop_scale_min > 0 && config.crop_scale_min <= config.crop_scale_max &&
+        config.crop_scale_max <= 1)) {
+    fail(ErrorKind::Config, "crop-scale is {},{}, expected MIN above 0, not above MAX, at most 1",
+         config.crop_scale_min, config.crop_scale_max);
+  }
   if (config.cache == CacheMode::Auto || config.cache == CacheMode::Shrunk) {
     fail(ErrorKind::Config,
          "cache is {}, expected none, ram or disk: one that begins later, or changes the pictures, "

@@ -79,13 +79,14 @@ class TrainingRun::Impl {
   [[noreturn]] void fail_diverged(int64_t update, const std::string& where) const;
   void note_holes(const ImageBatch& batch, const BatchLoader& loader);
   void lose_image(int32_t label);
+  [[noreturn]] static void fail_without_validation();
   Validation validate(BatchLoader& loader, int epoch, const std::stop_token& stop);
   void end_epoch(int epoch, const Validation* validation);
   void report_progress(int epoch, bool validating, const Tally& tally, int64_t total);
   void save(bool is_best);
   bool is_patience_over(int epoch);
   RunEnd finish(bool interrupted, const std::stop_token& stop);
-  double test_with_best(const std::stop_token& stop);
+  std::optional<double> test_with_best(const std::stop_token& stop);
 
   bool has_begun_ = false;
   TrainConfig config_;
@@ -281,6 +282,7 @@ RunEnd TrainingRun::Impl::run(const std::stop_token& stop) {
     if (interrupted) break;
     if (val_loader_) {
       Validation validation = validate(*val_loader_, epoch, stop);
+      if (validation.tally().images == 0 && !stop.stop_requested()) fail_without_validation();
       interrupted = stop.stop_requested();
       if (!interrupted) end_epoch(epoch, &validation);
     } else {
@@ -429,6 +431,14 @@ void TrainingRun::Impl::note_holes(const ImageBatch& batch, const BatchLoader& l
   for (uint32_t index : batch.hole_indices) lose_image(loader.samples().label(index));
 }
 
+// No best model could be told from then on.
+void TrainingRun::Impl::fail_without_validation() {
+  fail_with_hint(ErrorKind::BadData,
+                 "see skipped.tsv in the run folder; were files moved or deleted during the run? "
+                 "The model of the last complete epoch is kept",
+                 "no validation image is left that can be used");
+}
+
 Validation TrainingRun::Impl::validate(BatchLoader& loader, int epoch,
                                        const std::stop_token& stop) {
   Validation validation(dataset_.classes.size());
@@ -521,7 +531,8 @@ void TrainingRun::Impl::save(bool is_best) {
   emit(CheckpointSaved{folder_->best_model()});
 }
 
-double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
+// Nothing where no image could be used.
+std::optional<double> TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
   import_model(load_model(folder_->best_model()), runner_->state(), session(),
                config_.ema_decay > 0);
   BatchLoaderOptions options{.root = dataset_.root,
@@ -532,7 +543,10 @@ double TrainingRun::Impl::test_with_best(const std::stop_token& stop) {
                              .workers = config_.workers,
                              .stop = stop};
   BatchLoader loader(options, dataset_.test);
-  return validate(loader, epochs_done_, stop).tally().accuracy();
+  Validation test = validate(loader, epochs_done_, stop);
+  if (test.tally().images > 0) return test.tally().accuracy();
+  emit(WarningIssued{"no test image is left that can be used: the best model was not tested"});
+  return std::nullopt;
 }
 
 RunEnd TrainingRun::Impl::finish(bool interrupted, const std::stop_token& stop) {

@@ -1,7 +1,7 @@
 // The benchmark of the loader: what it counts, what it refuses, that its verification sees errors.
-#include <gtest/gtest.h>
-
 #include <cstdlib>
+
+#include <gtest/gtest.h>
 
 #include "base/file.h"
 #include "base/temp_dir.h"

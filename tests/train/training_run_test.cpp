@@ -322,6 +322,23 @@ TEST_F(TrainingRunTest, AClassThatVanishesEndsTheRun) {
   EXPECT_GT(Predictor(work_ / "run").classes().size(), 0U);
 }
 
+// An accuracy of nothing would choose the best model.
+TEST_F(TrainingRunTest, ValidationWithoutImagesEndsTheRun) {
+  TrainingRun training(config("run"), [&](const Event& event) {
+    const auto* epoch = std::get_if<EpochEnd>(&event);
+    if (epoch == nullptr || epoch->epoch != 1) return;
+    std::ifstream rows(work_ / "run/split.tsv");
+    for (std::string row; std::getline(rows, row);) {
+      std::string path = row.substr(0, row.find('\t'));
+      if (row.find("\tval\t") != std::string::npos) {
+        std::filesystem::remove(std::string(work_ / "digits/" + path));
+      }
+    }
+  });
+  EXPECT_ERROR(training.run(), ErrorKind::BadData, "no validation image is left", "skipped.tsv");
+  EXPECT_GT(Predictor(work_ / "run").classes().size(), 0U);
+}
+
 TEST_F(TrainingRunTest, ABatchTooSmallForItsNetworkIsLeftOut) {
   copy_digits(work_ / "few", 2, 2);
   damage_body(std::filesystem::directory_iterator(work_ / "few/1")->path());
