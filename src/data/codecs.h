@@ -47,6 +47,21 @@ void apply_orientation(Image& image, int orientation);
 // What is wrong with these extents; nullopt when they can be decoded.
 std::optional<Error> check_extents(int64_t width, int64_t height);
 
+// Refuses what a file of `file_bytes` cannot hold, however well it is packed: nullopt when
+// `needed_bytes` of unpacked pixels may come from it, each of its bytes giving `most_per_byte`.
+struct PackedPixels {
+  uint64_t needed_bytes = 0, file_bytes = 0;
+  uint64_t most_per_byte = 1;
+};
+std::optional<Error> check_capacity(ImageFormat format, int64_t width, int64_t height,
+                                    const PackedPixels& pixels);
+// "damaged FORMAT: N bytes cannot hold WxH pixels ..."
+Error cannot_hold(ImageFormat format, int64_t width, int64_t height, uint64_t file_bytes);
+
+// The most bytes that one byte gives. Deflate: 258 bytes in two codes of one bit (RFC 1951). LZW: a
+// code of 12 bits stands for 4096 bytes at most.
+constexpr uint64_t kMostPerDeflateByte = 1032, kMostPerLzwByte = 2731;
+
 inline tl::unexpected<Error> damaged(std::string reason) {
   return tl::unexpected<Error>(Error(ErrorKind::BadData, std::move(reason)));
 }

@@ -160,6 +160,19 @@ std::optional<Error> check_extents(int64_t width, int64_t height) {
   return std::nullopt;
 }
 
+Error cannot_hold(ImageFormat format, int64_t width, int64_t height, uint64_t file_bytes) {
+  return Error(ErrorKind::BadData,
+               fmt::format("damaged {}: {} bytes cannot hold {}x{} pixels (it may be a "
+                           "decompression bomb)",
+                           format_name(format), group_digits(int64_t(file_bytes)), width, height));
+}
+
+std::optional<Error> check_capacity(ImageFormat format, int64_t width, int64_t height,
+                                    const PackedPixels& pixels) {
+  if (pixels.needed_bytes / pixels.most_per_byte <= pixels.file_bytes) return std::nullopt;
+  return cannot_hold(format, width, height, pixels.file_bytes);
+}
+
 std::optional<Error> check_file_size(uint64_t bytes) {
   if (bytes <= kMaxFileBytes) return std::nullopt;
   return Error(ErrorKind::Unsupported,

@@ -38,6 +38,15 @@ Result<bool> has_pixels(HeaderReader& reader, uint64_t at) {
   return skip_blocks(reader, at);
 }
 
+// A small frame may lie on a larger canvas, but not a few bytes on a vast one.
+std::optional<Error> check_gif_bytes(uint64_t file_bytes, int64_t width, int64_t height,
+                                     int64_t frame_pixels) {
+  constexpr int64_t kFreeCanvasPixels = int64_t{4096} * 4096;
+  int64_t canvas = width * height;
+  auto needed = uint64_t(canvas > kFreeCanvasPixels ? canvas : frame_pixels);
+  return check_capacity(ImageFormat::Gif, width, height, {needed, file_bytes, kMostPerLzwByte});
+}
+
 // `at` is that of the frame's mark.
 Result<ImageHeader> read_frame(HeaderReader& reader, uint64_t at, int64_t width, int64_t height) {
   Result<std::span<const uint8_t>> frame = reader.bytes(at, 10);
@@ -49,6 +58,9 @@ Result<ImageHeader> read_frame(HeaderReader& reader, uint64_t at, int64_t width,
   width = std::max(width, number(1) + number(5));
   height = std::max(height, number(3) + number(7));
   if (auto refused = check_extents(width, height)) return tl::make_unexpected(*refused);
+  if (auto refused = check_gif_bytes(reader.size(), width, height, number(5) * number(7))) {
+    return tl::make_unexpected(*refused);
+  }
   // Behind the palette stands the size of the first code.
   Result<bool> complete = has_pixels(reader, at + 10 + palette_bytes((*frame)[9]) + 1);
   if (!complete) return tl::make_unexpected(complete.error());

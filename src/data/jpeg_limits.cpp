@@ -45,7 +45,8 @@ std::optional<Error> check_jpeg_shape(const JpegShape& shape, uint64_t file_byte
   if (shape.width <= 0 || shape.height <= 0) return check_extents(shape.width, shape.height);
   int64_t pixels = shape.width * shape.height;
   bool is_streamed_huffman = !shape.is_arithmetic && !shape.has_passes;
-  int64_t limit = is_streamed_huffman ? kMaxStreamedJpegPixels : kMaxPixels;
+  // Of the coefficients of several passes the bytes are limited, below.
+  int64_t limit = shape.is_arithmetic && !shape.has_passes ? kMaxPixels : kMaxStreamedJpegPixels;
   if (pixels > limit) return too_many_pixels(shape, limit);
   if (std::max(shape.width, shape.height) > kMaxJpegSide) {
     return Error(ErrorKind::Unsupported,
@@ -64,10 +65,7 @@ std::optional<Error> check_jpeg_shape(const JpegShape& shape, uint64_t file_byte
   // follow, one code may stand for thousands of blocks.
   constexpr int64_t kBlocksPerByte = 4;
   if (is_streamed_huffman && blocks / kBlocksPerByte > int64_t(file_bytes)) {
-    return Error(ErrorKind::BadData,
-                 fmt::format("damaged JPEG: {} bytes cannot hold {}x{} pixels (it may be a "
-                             "decompression bomb)",
-                             group_digits(int64_t(file_bytes)), shape.width, shape.height));
+    return cannot_hold(ImageFormat::Jpeg, shape.width, shape.height, file_bytes);
   }
   return std::nullopt;
 }

@@ -6,6 +6,7 @@
 #include <spng.h>
 
 #include "data/codecs.h"
+#include "data/header_reader.h"
 
 namespace pounce {
 namespace {
@@ -30,12 +31,21 @@ uint8_t to_8_bits(uint32_t value) {
   return uint8_t((value + 128) / 257);
 }
 
-void scale_samples(const std::vector<uint16_t>& samples, int channels, Image& image) {
+// The columns that a pass of an interlaced picture fills. Source: PNG specification, Adam7.
+struct Columns {
+  size_t first = 0, step = 1;
+};
+
+Columns columns_of(int pass, bool is_interlaced) {
+  constexpr Columns kPasses[] = {{0, 8}, {4, 8}, {0, 4}, {2, 4}, {0, 2}, {1, 2}, {0, 1}};
+  return is_interlaced ? kPasses[pass] : Columns{};
+}
+
+void scale_row(const uint16_t* samples, size_t channels, Columns columns, std::span<uint8_t> rgb) {
   bool is_grey = channels < 3;
-  size_t pixels = size_t(image.width) * size_t(image.height);
-  for (size_t i = 0; i < pixels; ++i) {
-    const uint16_t* pixel = &samples[i * size_t(channels)];
-    for (size_t c = 0; c < 3; ++c) image.rgb[3 * i + c] = to_8_bits(pixel[is_grey ? 0 : c]);
+  for (size_t x = columns.first; 3 * x < rgb.size(); x += columns.step) {
+    const uint16_t* pixel = samples + x * channels;
+    for (size_t c = 0; c < 3; ++c) rgb[3 * x + c] = to_8_bits(pixel[is_grey ? 0 : c]);
   }
 }
 
@@ -52,16 +62,28 @@ int channels_of(uint8_t color_type) {
   }
 }
 
-int decode_pixels(spng_ctx* context, const spng_ihdr& header, Image& image) {
-  if (header.bit_depth < 16) {
-    return spng_decode_image(context, image.rgb.data(), image.rgb.size(), SPNG_FMT_RGB8, 0);
+// 16 bits, row by row: the samples of the whole picture may be far larger than it.
+int decode_deep_pixels(spng_ctx* context, const spng_ihdr& header, Image& image) {
+  auto channels = size_t(channels_of(header.color_type));
+  size_t row_bytes = size_t(image.width) * 3;
+  std::vector<uint16_t> samples(size_t(image.width) * channels);
+  int status = spng_decode_image(context, nullptr, 0, SPNG_FMT_PNG, SPNG_DECODE_PROGRESSIVE);
+  while (status == 0) {
+    spng_row_info row{};
+    status = spng_get_row_info(context, &row);
+    if (status != 0) break;  // at the end where the last passes are empty
+    status = spng_decode_row(context, samples.data(), samples.size() * sizeof(uint16_t));
+    if (status != 0 && status != SPNG_EOI) return status;
+    Columns columns = columns_of(row.pass, header.interlace_method != 0);
+    std::span<uint8_t> rgb(image.rgb.data() + size_t(row.row_num) * row_bytes, row_bytes);
+    scale_row(samples.data(), channels, columns, rgb);
   }
-  int channels = channels_of(header.color_type);
-  std::vector<uint16_t> samples(size_t(image.width) * size_t(image.height) * size_t(channels));
-  int status = spng_decode_image(context, samples.data(), samples.size() * sizeof(uint16_t),
-                                 SPNG_FMT_PNG, 0);
-  if (status == 0) scale_samples(samples, channels, image);
-  return status;
+  return status == SPNG_EOI ? 0 : status;
+}
+
+int decode_pixels(spng_ctx* context, const spng_ihdr& header, Image& image) {
+  if (header.bit_depth == 16) return decode_deep_pixels(context, header, image);
+  return spng_decode_image(context, image.rgb.data(), image.rgb.size(), SPNG_FMT_RGB8, 0);
 }
 
 int hex_digit(char c) {
@@ -113,6 +135,10 @@ int orientation_of(spng_ctx* context) {
 }  // namespace
 
 Result<void> decode_png(std::span<const uint8_t> bytes, Image& image, const DecodeRule& rule) {
+  // Extents, cuts and bombs are judged before spng sees the file.
+  HeaderReader reader(bytes);
+  Result<ImageHeader> judged = read_png_header(reader);
+  if (!judged) return tl::make_unexpected(judged.error());
   Context context(spng_ctx_new(0));
   if (!context) return png_error(SPNG_EMEM);
   spng_set_crc_action(context.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR);
@@ -120,9 +146,6 @@ Result<void> decode_png(std::span<const uint8_t> bytes, Image& image, const Deco
   spng_set_png_buffer(context.get(), bytes.data(), bytes.size());
   spng_ihdr header{};
   if (int status = spng_get_ihdr(context.get(), &header)) return png_error(status);
-  if (auto refused = check_extents(header.width, header.height)) {
-    return tl::make_unexpected(*refused);
-  }
   image.width = int(header.width);
   image.height = int(header.height);
   image.rgb.resize(size_t(image.width) * size_t(image.height) * 3);

@@ -24,6 +24,26 @@ bool is_valid_png_depth(uint8_t depth, uint8_t color_type) {
   }
 }
 
+uint64_t samples_of(uint8_t color_type) {
+  switch (color_type) {
+    case 2:
+      return 3;
+    case 4:
+      return 2;
+    case 6:
+      return 4;
+    default:
+      return 1;
+  }
+}
+
+// At least what the pixels are unpacked: their bits, and the filter's byte before each row. The
+// rows of the seven passes of an interlaced picture are no fewer.
+uint64_t unpacked_bytes(std::span<const uint8_t> head, int64_t width, int64_t height) {
+  uint64_t bits = uint64_t(width) * uint64_t(height) * samples_of(head[25]) * head[24];
+  return bits / 8 + uint64_t(height);
+}
+
 }  // namespace
 
 Result<ImageHeader> read_png_header(HeaderReader& reader) {
@@ -38,6 +58,10 @@ Result<ImageHeader> read_png_header(HeaderReader& reader) {
   }
   int64_t width = big_endian(head.subspan(16, 4)), height = big_endian(head.subspan(20, 4));
   if (auto refused = check_extents(width, height)) return tl::make_unexpected(*refused);
+  PackedPixels pixels{unpacked_bytes(head, width, height), reader.size(), kMostPerDeflateByte};
+  if (auto refused = check_capacity(ImageFormat::Png, width, height, pixels)) {
+    return tl::make_unexpected(*refused);
+  }
   std::vector<uint8_t> tail(size_t(std::min<uint64_t>(kTailBytes, reader.size())));
   Result<size_t> got = reader.read_at(reader.size() - tail.size(), tail);
   if (!got) return tl::make_unexpected(got.error());

@@ -98,6 +98,49 @@ class TiffDirectory {
   uint64_t entries_ = 0, first_ = 0;
 };
 
+// The most bytes of pixels that a byte of the file gives; 0 where the compression sets no bound.
+uint64_t most_per_byte(uint64_t compression) {
+  switch (compression) {
+    case 1:  // none
+      return 1;
+    case 5:
+      return kMostPerLzwByte;
+    case 8:
+    case 32946:
+      return kMostPerDeflateByte;
+    case 32773:  // PackBits: 128 bytes in two
+      return 64;
+    default:
+      return 0;
+  }
+}
+
+// What speaks against a file that holds so little. Pieces of a picture may share their bytes.
+std::optional<Error> check_tiff_bytes(TiffDirectory& directory, uint64_t file_bytes, int64_t width,
+                                      int64_t height) {
+  auto number = [&](uint16_t tag, uint64_t otherwise) {
+    Entry entry = directory.find(tag);
+    return entry.count > 0 ? directory.value(entry, 0) : otherwise;
+  };
+  constexpr uint16_t kBits = 258, kCompression = 259, kPhotometric = 262, kSamples = 277;
+  constexpr uint16_t kStripBytes = 279, kTileBytes = 325, kYCbCr = 6;
+  uint64_t most = most_per_byte(number(kCompression, 1));
+  if (most == 0) return std::nullopt;
+  Entry counts = directory.find(kStripBytes);
+  if (counts.count == 0) counts = directory.find(kTileBytes);
+  uint64_t packed = 0;
+  for (uint64_t i = 0; i < counts.count && directory.is_whole(counts); ++i) {
+    packed += std::min(directory.value(counts, i), file_bytes);
+  }
+  // Chroma may be thinned out.
+  uint64_t samples = number(kPhotometric, 0) == kYCbCr ? 1 : number(kSamples, 1);
+  constexpr uint64_t kMostBits = 64, kMostSamples = 65535;
+  uint64_t bits = std::min(number(kBits, 1), kMostBits) * std::min(samples, kMostSamples);
+  uint64_t needed = uint64_t(width) * uint64_t(height) / 8 * bits;
+  if (needed / most <= packed) return std::nullopt;
+  return check_capacity(ImageFormat::Tiff, width, height, {needed, file_bytes, most});
+}
+
 }  // namespace
 
 // Source: TIFF 6.0; "BigTIFF design".
@@ -121,6 +164,9 @@ Result<ImageHeader> read_tiff_header(HeaderReader& reader) {
   if (auto refused = check_extents(columns, rows)) return tl::make_unexpected(*refused);
   if (std::max(first, last) >= reader.size()) {
     return damaged("cut TIFF: the file is shorter than its pixels");
+  }
+  if (auto refused = check_tiff_bytes(directory, reader.size(), columns, rows)) {
+    return tl::make_unexpected(*refused);
   }
   return ImageHeader{ImageFormat::Tiff, int32_t(columns), int32_t(rows)};
 }

@@ -224,7 +224,7 @@ TEST(DecodeTiff, HugeTilesOfASmallPictureAreRefused) {
   Bytes bytes = tiff({{256, 4, 1, 100},
                       {257, 4, 1, 100},
                       {258, 3, 1, 8},
-                      {259, 3, 1, 1},
+                      {259, 3, 1, 8},
                       {262, 3, 1, 1},
                       {277, 3, 1, 1},
                       {322, 4, 1, 1 << 20},

@@ -65,7 +65,7 @@ TEST(JpegLimits, BombsAreRefusedByNameBeforeAnythingIsDecoded) {
       {20'000, 20'000, {}, "bad_data", "cannot hold 20000x20000 pixels"},
       {30'000, 30'000, {}, "unsupported", "more than the 536,870,912"},
       {65'501, 8, {}, "unsupported", "a side of more than 65,500 pixels"},
-      {14'000, 14'000, progressive, "unsupported", "more than the 178,956,970"},
+      {14'000, 14'000, progressive, "unsupported", "(progressive JPEG), whose 560 MiB"},
       {13'377, 13'377, {.progressive = true}, "unsupported", "1024 MiB of coefficients"},
       {14'000, 14'000, arithmetic, "unsupported", "more than the 178,956,970"},
   };
@@ -88,6 +88,12 @@ TEST(JpegLimits, CoefficientsCountTheSamplingOfComponents) {
   EXPECT_TRUE(check_jpeg_shape(shape, 1 << 20));  // 4:4:4: 6 bytes a pixel
   shape.sampling[0] = {2, 2};
   EXPECT_FALSE(check_jpeg_shape(shape, 1 << 20));  // 4:2:0: 3 bytes a pixel
+  // Grey: 2 bytes a pixel, so more pixels than other formats may have.
+  JpegShape grey{.width = 16'000, .height = 16'000, .is_arithmetic = false, .has_passes = true};
+  grey.components = 1;
+  EXPECT_FALSE(check_jpeg_shape(grey, 1 << 20));
+  grey.width = 17'000;
+  EXPECT_TRUE(check_jpeg_shape(grey, 1 << 20));
 }
 
 // A baseline JPEG, encoded row by row.
