@@ -75,7 +75,7 @@ std::span<const uint8_t> without_exif_prefix(std::span<const uint8_t> block) {
 }
 
 int exif_orientation(std::span<const uint8_t> tiff) {
-  constexpr uint32_t kOrientationTag = 0x0112, kShort = 3;
+  constexpr uint32_t kOrientationTag = 0x0112, kShort = 3, kLong = 4;
   TiffReader reader(tiff);
   if (!reader.read_header()) return 1;
   size_t directory = reader.u32(4);
@@ -83,7 +83,10 @@ int exif_orientation(std::span<const uint8_t> tiff) {
   for (uint32_t i = 0; i < entries; ++i) {
     size_t entry = directory + 2 + size_t(i) * 12;
     if (reader.u16(entry) != kOrientationTag) continue;
-    uint32_t value = reader.u16(entry + 2) == kShort ? reader.u16(entry + 8) : 0;
+    // Some writers use the longer type, which Pillow reads as well.
+    uint32_t type = reader.u16(entry + 2), value = 0;
+    if (type == kShort) value = reader.u16(entry + 8);
+    if (type == kLong && reader.u32(entry + 4) == 1) value = reader.u32(entry + 8);
     return value >= 1 && value <= 8 ? int(value) : 1;
   }
   return 1;

@@ -142,6 +142,13 @@ TEST(DecodeJpeg, OrientationTurnsThePictureUpright) {
   }
 }
 
+TEST(Exif, TheLongerTypeCountsToo) {
+  Bytes tiff = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 4, 0, 0, 0, 1, 0, 0, 0, 6};
+  EXPECT_EQ(exif_orientation(tiff), 6);
+  tiff[18] = 1;  // 65542
+  EXPECT_EQ(exif_orientation(tiff), 1);
+}
+
 TEST(Exif, MalformedDirectoriesMeanUpright) {
   EXPECT_EQ(exif_orientation({}), 1);
   Bytes tiff = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 3, 0, 0, 0, 1, 0, 6, 0, 0};
@@ -152,6 +159,8 @@ TEST(Exif, MalformedDirectoriesMeanUpright) {
   Bytes far = tiff;
   far[4] = far[5] = far[6] = far[7] = 0xFF;
   EXPECT_EQ(exif_orientation(far), 1);
+  Bytes two_longs = {'M', 'M', 0, 42, 0, 0, 0, 8, 0, 1, 0x01, 0x12, 0, 4, 0, 0, 0, 2, 0, 0, 0, 6};
+  EXPECT_EQ(exif_orientation(two_longs), 1);
   Bytes nine = tiff;
   nine[19] = 9;
   EXPECT_EQ(exif_orientation(nine), 1);
