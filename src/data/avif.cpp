@@ -8,6 +8,7 @@
 #include <avif/avif.h>
 
 #include "base/shared_library.h"
+#include "data/av1_sequence.h"
 #include "data/header_reader.h"
 
 namespace pounce {
@@ -19,6 +20,7 @@ struct Library {
   decltype(&avifDecoderDestroy) destroy = nullptr;
   decltype(&avifDecoderSetIOMemory) set_memory = nullptr;
   decltype(&avifDecoderParse) parse = nullptr;
+  decltype(&avifDecoderNthImageMaxExtent) extent = nullptr;
   decltype(&avifDecoderNextImage) next_image = nullptr;
   decltype(&avifRGBImageSetDefaults) set_rgb_defaults = nullptr;
   decltype(&avifImageYUVToRGB) to_rgb = nullptr;
@@ -33,6 +35,7 @@ Result<Library> load_library() {
   bool has_all =
       f.find("avifDecoderCreate", avif.create) && f.find("avifDecoderDestroy", avif.destroy) &&
       f.find("avifDecoderSetIOMemory", avif.set_memory) && f.find("avifDecoderParse", avif.parse) &&
+      f.find("avifDecoderNthImageMaxExtent", avif.extent) &&
       f.find("avifDecoderNextImage", avif.next_image) &&
       f.find("avifRGBImageSetDefaults", avif.set_rgb_defaults) &&
       f.find("avifImageYUVToRGB", avif.to_rgb) && f.find("avifResultToString", avif.result_text);
@@ -75,6 +78,30 @@ tl::unexpected<Error> avif_error(const Library& avif, avifResult result) {
     default:
       return damaged(fmt::format("damaged AVIF: {}", avif.result_text(result)));
   }
+}
+
+// Whether the file says that its picture is laid out of tiles, or of more frames than one, whose
+// streams are rightly of another size. In doubt it does.
+bool has_several_streams(const avifDecoder& decoder, std::span<const uint8_t> bytes) {
+  constexpr char kGrid[] = {'g', 'r', 'i', 'd'};
+  std::span<const uint8_t> boxes = bytes.first(std::min<size_t>(bytes.size(), 64 * 1024));
+  return decoder.imageCount > 1 ||
+         std::search(boxes.begin(), boxes.end(), std::begin(kGrid), std::end(kGrid)) != boxes.end();
+}
+
+// libavif stretches a small picture to the extents that its file declares, however large.
+std::optional<Error> check_declared_extents(const Library& avif, const avifDecoder& decoder,
+                                            std::span<const uint8_t> bytes) {
+  avifExtent place{};
+  if (has_several_streams(decoder, bytes)) return std::nullopt;
+  if (avif.extent(&decoder, 0, &place) != AVIF_RESULT_OK) return std::nullopt;
+  if (place.offset > bytes.size() || place.size > bytes.size() - place.offset) return std::nullopt;
+  auto coded = av1_extents(bytes.subspan(size_t(place.offset), size_t(place.size)));
+  int64_t width = decoder.image->width, height = decoder.image->height;
+  if (!coded || (width <= coded->width && height <= coded->height)) return std::nullopt;
+  return Error(ErrorKind::BadData,
+               fmt::format("damaged AVIF: it declares {}x{} pixels and holds {}x{}", width, height,
+                           coded->width, coded->height));
 }
 
 // Without an alpha channel in the output libavif would blend with black.
@@ -131,6 +158,9 @@ Result<void> decode_avif(std::span<const uint8_t> bytes, Image& image, const Dec
   avifResult result = avif.parse(decoder.get());
   if (result != AVIF_RESULT_OK) return avif_error(avif, result);
   if (auto refused = check_extents(decoder->image->width, decoder->image->height)) {
+    return tl::make_unexpected(*refused);
+  }
+  if (auto refused = check_declared_extents(avif, *decoder, bytes)) {
     return tl::make_unexpected(*refused);
   }
   result = avif.next_image(decoder.get());

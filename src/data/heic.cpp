@@ -3,6 +3,7 @@
 
 #if POUNCE_HAS_HEIF
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 
@@ -29,6 +30,9 @@ struct Library {
   decltype(&heif_decoding_options_free) options_free = nullptr;
   decltype(&heif_decode_image) decode = nullptr;
   decltype(&heif_image_release) image_release = nullptr;
+  decltype(&heif_image_handle_get_ispe_width) stored_width = nullptr;
+  decltype(&heif_image_handle_get_ispe_height) stored_height = nullptr;
+  decltype(&heif_image_get_decoding_warnings) warnings = nullptr;
   decltype(&heif_image_get_width) image_width = nullptr;
   decltype(&heif_image_get_height) image_height = nullptr;
   decltype(&heif_image_get_bits_per_pixel_range) image_bits = nullptr;
@@ -53,6 +57,9 @@ Result<Library> load_library() {
                  f.find("heif_decoding_options_free", heif.options_free) &&
                  f.find("heif_decode_image", heif.decode) &&
                  f.find("heif_image_release", heif.image_release) &&
+                 f.find("heif_image_handle_get_ispe_width", heif.stored_width) &&
+                 f.find("heif_image_handle_get_ispe_height", heif.stored_height) &&
+                 f.find("heif_image_get_decoding_warnings", heif.warnings) &&
                  f.find("heif_image_get_width", heif.image_width) &&
                  f.find("heif_image_get_height", heif.image_height) &&
                  f.find("heif_image_get_bits_per_pixel_range", heif.image_bits) &&
@@ -71,15 +78,22 @@ using Handle = std::unique_ptr<heif_image_handle, decltype(&heif_image_handle_re
 using Picture = std::unique_ptr<heif_image, decltype(&heif_image_release)>;
 using Options = std::unique_ptr<heif_decoding_options, decltype(&heif_decoding_options_free)>;
 
+// Some of libheif's texts end with a new line.
+std::string text_of(const heif_error& error) {
+  std::string text(error.message ? error.message : "not readable");
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
+  return text;
+}
+
 tl::unexpected<Error> heif_error_of(const heif_error& error) {
   switch (error.code) {
     case heif_error_Memory_allocation_error:
-      return unsupported(fmt::format("HEIC: {}", error.message));
+      return unsupported(fmt::format("HEIC: {}", text_of(error)));
     case heif_error_Unsupported_filetype:
     case heif_error_Unsupported_feature:
-      return unsupported(fmt::format("HEIC that libheif cannot decode: {}", error.message));
+      return unsupported(fmt::format("HEIC that libheif cannot decode: {}", text_of(error)));
     default:
-      return damaged(fmt::format("damaged HEIC: {}", error.message));
+      return damaged(fmt::format("damaged HEIC: {}", text_of(error)));
   }
 }
 
@@ -97,6 +111,10 @@ Result<Picture> decode_primary(const Library& heif, const heif_image_handle* han
   Picture picture(raw, heif.image_release);
   if (error.code != heif_error_Ok) return heif_error_of(error);
   if (!picture) return damaged("damaged HEIC: no picture");
+  heif_error warning{};
+  if (heif.warnings(raw, 0, &warning, 1) > 0) {
+    return damaged(fmt::format("damaged HEIC: {}", text_of(warning)));
+  }
   return picture;
 }
 
@@ -132,6 +150,54 @@ Result<void> copy_pixels(const Library& heif, const heif_image* picture, bool is
   return {};
 }
 
+// The coded picture may be padded to whole blocks, of at most 64 pixels.
+Result<void> check_declared_extents(const Library& heif, const heif_image_handle* handle,
+                                    const Image& image, const DecodeRule& rule) {
+  int width = rule.exif ? heif.handle_width(handle) : heif.stored_width(handle);
+  int height = rule.exif ? heif.handle_height(handle) : heif.stored_height(handle);
+  constexpr int kBlock = 64;
+  bool is_near = std::abs(width - image.width) < kBlock && std::abs(height - image.height) < kBlock;
+  if (is_near) return {};
+  return damaged(fmt::format("damaged HEIC: it declares {}x{} pixels and holds {}x{}", width,
+                             height, image.width, image.height));
+}
+
+// Gives free memory of about the sizes of the picture's planes another content.
+void soil_memory(size_t pixels, int value) {
+  // The compiler must not leave out what fills memory that is freed.
+  void* (*volatile fill)(void*, int, size_t) = std::memset;
+  std::vector<std::vector<uint8_t>> blocks;
+  for (size_t bytes : {pixels, pixels / 2, pixels / 4}) {
+    constexpr size_t kMargin = 64;
+    for (size_t i = 0; i < 4; ++i) blocks.emplace_back(bytes + kMargin * i);
+  }
+  for (std::vector<uint8_t>& block : blocks) fill(block.data(), value, block.size());
+}
+
+// Twice: where pixels are missing libheif's decoder leaves what lay in memory, and says nothing.
+// The first picture stays where it is, so that the second lies elsewhere.
+Result<void> decode_pixels(const Library& heif, const heif_image_handle* handle, Image& image,
+                           const DecodeRule& rule) {
+  bool is_deep = heif.handle_bits(handle) > 8;
+  constexpr size_t kMostSoiled = size_t{1} << 20;  // larger planes come from the system, as zeros
+  auto pixels = size_t(heif.handle_width(handle)) * size_t(heif.handle_height(handle));
+  if (pixels <= kMostSoiled) soil_memory(pixels, 0x5A);
+  Result<Picture> picture = decode_primary(heif, handle, is_deep, rule);
+  if (!picture) return tl::make_unexpected(picture.error());
+  Result<void> done = copy_pixels(heif, picture->get(), is_deep, image);
+  if (done) done = check_declared_extents(heif, handle, image, rule);
+  if (!done) return done;
+  if (pixels <= kMostSoiled) soil_memory(pixels, 0xA5);
+  Result<Picture> again = decode_primary(heif, handle, is_deep, rule);
+  if (!again) return tl::make_unexpected(again.error());
+  Image second;
+  done = copy_pixels(heif, again->get(), is_deep, second);
+  if (done && second.rgb != image.rgb) {
+    return damaged("damaged HEIC: its pixels come out differently each time");
+  }
+  return done;
+}
+
 }  // namespace
 
 std::optional<Error> heic_problem() {
@@ -157,10 +223,7 @@ Result<void> decode_heic(std::span<const uint8_t> bytes, Image& image, const Dec
   if (auto refused = check_extents(heif.handle_width(raw), heif.handle_height(raw))) {
     return tl::make_unexpected(*refused);
   }
-  bool is_deep = heif.handle_bits(raw) > 8;
-  Result<Picture> picture = decode_primary(heif, raw, is_deep, rule);
-  if (!picture) return tl::make_unexpected(picture.error());
-  return copy_pixels(heif, picture->get(), is_deep, image);
+  return decode_pixels(heif, raw, image, rule);
 }
 
 }  // namespace pounce

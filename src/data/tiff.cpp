@@ -76,7 +76,8 @@ const Result<Library>& library() {
 struct Source {
   std::span<const uint8_t> bytes;
   uint64_t at = 0;
-  std::string message;  // the first
+  bool is_decoding = false;  // behind the directory
+  std::string message;       // the first
 };
 
 tmsize_t read_source(thandle_t handle, void* into, tmsize_t n) {
@@ -129,18 +130,22 @@ int keep_error(TIFF*, void* user_data, const char*, const char* format, va_list 
   return 1;
 }
 
-int ignore_warning(TIFF*, void*, const char*, const char*, va_list) {
-  return 1;
+// Those about the directory are of tags nobody needs; those about pixels mean that libtiff guesses.
+int keep_warning(TIFF* file, void* user_data, const char* module, const char* format,
+                 va_list arguments) {
+  bool is_of_pixels = static_cast<Source*>(user_data)->is_decoding;
+  return is_of_pixels ? keep_error(file, user_data, module, format, arguments) : 1;
 }
 
 class Reader {
  public:
-  Reader(const Library& tiff, std::span<const uint8_t> bytes) : tiff_(tiff), source_{bytes, 0, {}} {
+  Reader(const Library& tiff, std::span<const uint8_t> bytes)
+      : tiff_(tiff), source_{bytes, 0, false, {}} {
     TIFFOpenOptions* options = tiff.options_alloc();
     if (!options) return;
     tiff.set_most_memory(options, tmsize_t(kMaxPieceBytes));
     tiff.set_error_handler(options, keep_error, &source_);
-    tiff.set_warning_handler(options, ignore_warning, nullptr);
+    tiff.set_warning_handler(options, keep_warning, &source_);
     file_ = tiff.open("", "r", &source_, read_source, write_nothing, seek_source, close_source,
                       size_source, map_source, unmap_source, options);
     tiff.options_free(options);
@@ -341,6 +346,7 @@ Result<void> Reader::decode(Image& image, const DecodeRule& rule) {
   image.width = width_;
   image.height = height_;
   image.rgb.resize(size_t(width_) * size_t(height_) * 3);
+  source_.is_decoding = true;
   Result<void> done;
   if (needs_conversion()) {
     done = read_converted(image);
@@ -352,6 +358,8 @@ Result<void> Reader::decode(Image& image, const DecodeRule& rule) {
     done = tiff_.is_tiled(file_) ? read_tiles(writer) : read_rows(writer);
     if (done && has_planes_) writer.join_planes();
   }
+  // libtiff goes on behind what a decoder complains of, and fills up what it did not get.
+  if (done && !source_.message.empty()) return error();
   if (done && rule.exif) apply_orientation(image, orientation);
   return done;
 }
