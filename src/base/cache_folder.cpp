@@ -155,6 +155,13 @@ std::vector<CacheFile> list_cache_files(const std::string& folder) {
   return files;
 }
 
+bool may_replace_cache_file(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return errno == ENOENT;
+  if (!S_ISREG(status.st_mode)) return false;
+  return status.st_size == 0 || has_cache_magic(head_of(path, &status));
+}
+
 void mark_cache_file_used(const std::string& path) {
   ::utimensat(AT_FDCWD, path.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
 }

@@ -58,10 +58,11 @@ Command cache_command() {
                        "pounce cache photos/ --clear"},
           .flags = cache_flags(),
           .take_arguments = [](Settings& settings, const std::vector<std::string>& arguments) {
-            if (arguments.size() > 1) {
+            if (arguments.size() > 1 || (arguments.size() == 1 && arguments[0].empty())) {
               fail_with_hint(ErrorKind::Config, "for example: pounce cache photos/ --clear",
                              "cache: expected one folder at most, found {}",
-                             fmt::join(arguments, ", "));
+                             arguments[0].empty() ? "an empty name"
+                                                  : fmt::format("{}", fmt::join(arguments, ", ")));
             }
             if (!arguments.empty()) settings.cache.data = arguments[0];
           }};

@@ -91,7 +91,11 @@ std::optional<Result<void>> SampleReader::read_cached(const std::string& path,
   if (stamp) found = options_.cache->find(key.id, *stamp);
   seconds_.read += monotonic_seconds() - start;
   if (!found) return std::nullopt;
-  if (found->kind == CachedKind::Bytes) return preparer_.from_bytes(found->data, key, out);
+  if (found->kind == CachedKind::Bytes) {
+    // Only what could be decoded was stored: if it cannot be now, the cache is at fault.
+    if (preparer_.from_bytes(found->data, key, out)) return Result<void>();
+    return std::nullopt;
+  }
   if (may_decode_scaled(found->width, found->height, preparer_.rule())) return std::nullopt;
   preparer_.from_pixels({found->width, found->height, found->data.data()}, key, out);
   return Result<void>();

@@ -248,6 +248,10 @@ void ScanIndex::put(const std::string& folder, const FolderStamp& stamp,
   try {
     if (!writer_) {
       make_cache_folder(parent_path(path_));
+      if (!may_replace_cache_file(path_)) {
+        path_.clear();
+        return;
+      }
       writer_ = std::make_unique<Writer>(path_);
       writer_->write(header_);
     }

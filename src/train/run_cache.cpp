@@ -129,6 +129,12 @@ std::string RunCache::start_disk() {
   if (folder.empty()) {
     return "no image cache: HOME is not set; POUNCE_CACHE_DIR says where it shall be";
   }
+  if (is_inside(folder, root_)) {
+    return fmt::format(
+        "no image cache: its folder {} lies inside the images; POUNCE_CACHE_DIR says "
+        "where it shall be",
+        folder);
+  }
   std::optional<uint64_t> given = limit_of(config_.cache_limit, total_disk_bytes(folder));
   DiskCacheOptions options{.folder = folder,
                            .root = root_,

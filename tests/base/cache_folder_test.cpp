@@ -111,6 +111,9 @@ TEST(CacheFolder, ListsAndRemovesOnlyItsOwn) {
   EXPECT_EQ(files[1].path, path);
   EXPECT_EQ(files[1].header.root, kHeader.root);
   EXPECT_GE(files[1].bytes, content.size());
+  EXPECT_TRUE(may_replace_cache_file(path) && may_replace_cache_file(dir / "none"));
+  EXPECT_FALSE(may_replace_cache_file(foreign) || may_replace_cache_file(link) ||
+               may_replace_cache_file(dir / "folder"));
   EXPECT_FALSE(remove_cache_file(foreign));
   EXPECT_FALSE(remove_cache_file(link));
   EXPECT_TRUE(path_exists(foreign) && path_exists(path));

@@ -88,6 +88,8 @@ TEST_F(CacheCommandTest, ClearsWhatIsSelectedAndPounceWrote) {
 
 TEST_F(CacheCommandTest, RefusesWhatItDoesNotUnderstand) {
   EXPECT_EQ(Process({"cache", "a", "b"}, folder_.root()).finish().exit_code, 2);
+  // A shell variable that is not set must not clear everything.
+  EXPECT_EQ(Process({"cache", "", "--clear"}, folder_.root()).finish().exit_code, 2);
   EXPECT_EQ(Process({"cache", "--older-than", "-1"}, folder_.root()).finish().exit_code, 2);
 }
 

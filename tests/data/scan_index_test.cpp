@@ -190,6 +190,18 @@ TEST_F(ScanIndexTest, ADamagedIndexIsAsGoodAsNone) {
   }
 }
 
+TEST_F(ScanIndexTest, WhatIsNotPouncesIsLeftAlone) {
+  scan(all_);
+  std::string path = index_file(), precious = dir_.put("precious", std::string("precious"));
+  write_file(path, std::string_view("of another program"));
+  EXPECT_THAT(widths(scan(all_)), ElementsAre(20, 21, 22));
+  EXPECT_EQ(read_file(path).value().size(), 18U);
+  std::filesystem::remove(path);
+  std::filesystem::create_symlink(precious, path);
+  EXPECT_THAT(widths(scan(all_)), ElementsAre(20, 21, 22));
+  EXPECT_EQ(read_file(precious).value().size(), 8U);
+}
+
 TEST_F(ScanIndexTest, WorksWithoutAPlaceForIt) {
   dir_.put("file", std::string("x"));
   for (const std::string& cache : {std::string(), dir_ / "file/cache", dir_ / "d/cache"}) {

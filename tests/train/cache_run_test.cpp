@@ -81,6 +81,13 @@ TEST_F(CacheRunTest, GoesOnWithoutAFolderToWriteTo) {
             file_bytes(train(config(CacheMode::None, "none")).end.model));
 }
 
+TEST_F(CacheRunTest, LeavesNothingAmongTheImages) {
+  TrainConfig inside = config(CacheMode::Disk, "out");
+  setenv("POUNCE_CACHE_DIR", (inside.data + "/cache").c_str(), 1);
+  EXPECT_THAT(notes_about_caches(train(inside)), ElementsAre(HasSubstr("lies inside the images")));
+  EXPECT_FALSE(path_exists(inside.data + "/cache"));
+}
+
 TEST_F(CacheRunTest, ADryRunMakesNoCache) {
   TrainingRun(config(CacheMode::Disk, "out")).dry_run();
   EXPECT_EQ(image_files(), 0);
