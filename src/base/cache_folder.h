@@ -52,8 +52,8 @@ struct CacheFile {
 
 // Pounce's own files in `folder`, links left out, by path; none when there is no such folder.
 std::vector<CacheFile> list_cache_files(const std::string& folder);
-// Whether a new file may take the name: nothing is there, or a file that Pounce wrote or left empty.
-// Not a link, and nothing of another program.
+// Whether a new file may take the name: nothing is there, or a file that Pounce wrote or left
+// empty. Not a link, and nothing of another program.
 bool may_replace_cache_file(const std::string& path);
 // Sets the time of last use to now, as far as the rights go.
 void mark_cache_file_used(const std::string& path);
