@@ -3,9 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include <hwy/cache_control.h>
+
 #include "base/error.h"
 
 namespace pounce {
+namespace {
+
+constexpr size_t kCacheLine = 64;
+constexpr size_t kRowsAhead = 4;
+
+}  // namespace
 
 void Resizer::begin(const ResizeTask& task) {
   task_ = task;
@@ -44,6 +52,11 @@ void Resizer::push_picture(const PixelView& picture) {
   const uint8_t* end = picture.rgb + size_t(picture.height) * stride;
   for (int y = top(); y < y_.end; ++y) {
     const uint8_t* row = picture.rgb + size_t(y) * stride + size_t(left()) * 3;
+    // The processor foresees lines of one row, not the jump to the next.
+    const uint8_t* ahead = row + kRowsAhead * stride;
+    for (size_t at = 0; at < needed && y + int(kRowsAhead) < y_.end; at += kCacheLine) {
+      hwy::Prefetch(ahead + at);
+    }
     if (size_t(end - row) < needed + kRowPadding) {
       padded_.assign(row, row + needed);
       padded_.resize(needed + kRowPadding);
