@@ -122,7 +122,7 @@ Result<void> Preparer::State::stream(JpegDecoder& decoder, const ResizeTask& tas
     clock.lap(seconds.decode);
     if (!rows) return tl::make_unexpected(rows.error());
     if (rows->count == 0) break;
-    for (int i = 0; i < rows->count; ++i) resizer.push_row(rows->first + size_t(i) * rows->stride);
+    resizer.push_rows(rows->first, rows->stride, rows->count);
     clock.lap(seconds.transform);
   }
   return started;

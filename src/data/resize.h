@@ -31,13 +31,16 @@ class Resizer {
   int width() const { return x_.end - x_.begin; }
   int top() const { return y_.begin; }
   int height() const { return y_.end - y_.begin; }
-  // The next of the rows from top() on, from its pixel left() on; kRowPadding bytes behind the last
-  // may be read. The row is not kept.
-  void push_row(const uint8_t* row);
+  // The next `count` of the rows from top() on, from their pixel left() on, `stride` bytes apart;
+  // kRowPadding bytes behind the last pixel may be read. Rows are not kept.
+  void push_rows(const uint8_t* first, size_t stride, int count);
   // All of them, from a whole picture.
   void push_picture(const PixelView& picture);
 
  private:
+  uint8_t* ring_row(int row) { return &ring_[size_t(row % ring_rows_) * ring_stride_]; }
+
+  void emit_ready();
   void emit();
 
   ResizeTask task_{};

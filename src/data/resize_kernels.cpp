@@ -18,9 +18,11 @@ namespace {
 
 constexpr int kLowBits = kWeightBits / 2;
 constexpr int32_t kHalf = 1 << (kWeightBits - 1);
-constexpr int kGroup = 4;      // result pixels computed together
-constexpr size_t kBlock = 16;  // bytes loaded for one of them
+constexpr size_t kBlock = 16;  // bytes loaded for a result pixel
 constexpr size_t kLanes = 4;   // int32 in a block
+constexpr size_t kTurns = 4;   // of the table that a group is, see RowWeights
+constexpr size_t kBlocks = 4;
+constexpr int kGroup = int(kTurns * kBlocks);
 constexpr size_t kGroupHalves = kGroup * kLanes;
 
 // The sum of pixels by weights, two at a time.
@@ -60,9 +62,9 @@ namespace {
 
 #if HWY_TARGET == HWY_SCALAR
 
-void scale_row_kernel(const uint8_t* row, const RowWeights& weights, uint8_t* out) {
+void scale_row_plainly(const uint8_t* row, const RowWeights& weights, uint8_t* out) {
   for (int place = 0; place < weights.count; ++place) {
-    const uint8_t* pixel = row + weights.offsets[size_t(place)];
+    const uint8_t* pixel = row + weights.offsets[weights.offset_at(place)];
     const int32_t* halves = &weights.halves[weights.halves_at(place)];
     for (size_t channel = 0; channel < 3; ++channel, ++out) {
       PlainSum sum;
@@ -74,6 +76,11 @@ void scale_row_kernel(const uint8_t* row, const RowWeights& weights, uint8_t* ou
       *out = sum.byte();
     }
   }
+}
+
+void scale_rows_kernel(const uint8_t* const* from, int rows, const RowWeights& weights,
+                       uint8_t* const* out) {
+  for (int row = 0; row < rows; ++row) scale_row_plainly(from[row], weights, out[row]);
 }
 
 void mix_rows_kernel(const uint8_t* const* rows, const int32_t* halves, int pairs, size_t count,
@@ -111,12 +118,11 @@ HWY_INLINE WordVector<ByteTag> add_products(WordVector<ByteTag> sums, hn::Vec<Sh
 #endif
 }
 
-// The two sums of a pixel to its value; rounding of the weights may have led beyond 255.
+// The two sums of a pixel to its value, where the low one began with kHalf; rounding of the weights
+// may have led beyond 255.
 template <class ByteTag>
 HWY_INLINE WordVector<ByteTag> round_sums(WordVector<ByteTag> high, WordVector<ByteTag> low) {
-  constexpr WordTag<ByteTag> words;
-  auto sum = hn::Add(hn::ShiftLeft<kLowBits>(high), hn::Add(low, hn::Set(words, kHalf)));
-  return hn::ShiftRight<kWeightBits>(sum);
+  return hn::ShiftRight<kWeightBits>(hn::Add(hn::ShiftLeft<kLowBits>(high), low));
 }
 
 // Blocks from as many places as the vector has blocks.
@@ -133,82 +139,119 @@ HWY_INLINE ByteVector<ByteTag> load_blocks(ByteTag bytes, const uint8_t* row,
   }
 }
 
-// Values of a group to bytes, one block: four a pixel.
-template <class ByteTag>
-HWY_INLINE hn::Vec<hn::Full128<uint8_t> > group_bytes(const WordVector<ByteTag>* values) {
-  constexpr hn::Full128<uint8_t> block;
-  constexpr hn::Rebind<uint8_t, WordTag<ByteTag> > part;
-  if constexpr (hn::MaxLanes(ByteTag()) == 64) {
-    return hn::DemoteTo(part, values[0]);
-  } else if constexpr (hn::MaxLanes(ByteTag()) == 32) {
-    return hn::Combine(block, hn::DemoteTo(part, values[1]), hn::DemoteTo(part, values[0]));
-  } else {
-    constexpr hn::Half<hn::Full128<uint8_t> > half;
-    auto upper = hn::Combine(half, hn::DemoteTo(part, values[3]), hn::DemoteTo(part, values[2]));
-    auto lower = hn::Combine(half, hn::DemoteTo(part, values[1]), hn::DemoteTo(part, values[0]));
-    return hn::Combine(block, upper, lower);
-  }
-}
-
 // Red, green, blue of pixels 0 and 1 (2 and 3) of a block side by side as int16.
 alignas(16) constexpr uint8_t kFirstPair[16] = {0, 0x80, 3, 0x80, 1,    0x80, 4,    0x80,
                                                 2, 0x80, 5, 0x80, 0x80, 0x80, 0x80, 0x80};
 alignas(16) constexpr uint8_t kSecondPair[16] = {6, 0x80, 9,  0x80, 7,    0x80, 10,   0x80,
                                                  8, 0x80, 11, 0x80, 0x80, 0x80, 0x80, 0x80};
-// Four pixels of four bytes to four of three.
-alignas(16) constexpr uint8_t kDense[16] = {0,  1,  2,  4,  5,    6,    8,    9,
-                                            10, 12, 13, 14, 0x80, 0x80, 0x80, 0x80};
+// A block of four pixels as packing leaves them, turns 0 and 2 and then 1 and 3 side by side, to
+// three bytes a pixel and four of no interest.
+alignas(16) constexpr uint8_t kInOrder[16] = {0, 2, 4,  8,  10,   12,   1,    3,
+                                              5, 9, 11, 13, 0x80, 0x80, 0x80, 0x80};
+// Closes the gaps between blocks: three int32 of each.
+alignas(64) constexpr int32_t kWithoutGaps[16] = {0,  1,  2,  4,  5,  6,  8,  9,
+                                                  10, 12, 13, 14, 15, 15, 15, 15};
 
-// kPairs: how many pairs of weights a result has, 0 when it is not known while compiling.
-template <int kPairs>
-HWY_INLINE void scale_row_by(const uint8_t* row, const RowWeights& weights, uint8_t* out) {
-  using ByteTag = hn::CappedTag<uint8_t, kGroup * kBlock>;
-  constexpr ByteTag bytes;
+// The values of four turns to bytes: three for each pixel, all in order.
+template <class ByteTag>
+HWY_INLINE void store_turns(ByteTag bytes, const WordVector<ByteTag>* turns, uint8_t* out) {
   constexpr ShortTag<ByteTag> shorts;
   constexpr WordTag<ByteTag> words;
-  constexpr size_t kStep = hn::MaxLanes(ByteTag()) / kBlock;  // pixels a vector
-  constexpr size_t kVectors = kGroup / kStep;
-  const int pairs = kPairs ? kPairs : weights.pairs;
+  const auto most = hn::Set(shorts, 0xFF);
+  auto even = hn::Min(hn::ReorderDemote2To(shorts, turns[0], turns[1]), most);
+  auto odd = hn::Min(hn::ReorderDemote2To(shorts, turns[2], turns[3]), most);
+  auto mixed = hn::BitCast(bytes, hn::Or(even, hn::ShiftLeft<8>(odd)));
+  auto blocks = hn::TableLookupBytesOr0(mixed, hn::LoadDup128(bytes, kInOrder));
+  if constexpr (hn::MaxLanes(ByteTag()) > kBlock) {
+    auto order = hn::SetTableIndices(words, kWithoutGaps);
+    blocks = hn::BitCast(bytes, hn::TableLookupLanes(hn::BitCast(words, blocks), order));
+  }
+  hn::StoreU(blocks, bytes, out);
+}
+
+// One turn of `kRows` rows: as many result pixels as a vector has blocks. `halves` and `offsets`
+// are where they begin. kPairs: how many pairs of weights a result has, 0 when it is not known
+// while compiling.
+template <int kPairs, int kRows, class ByteTag>
+HWY_INLINE void scale_turn(ByteTag bytes, const uint8_t* const* from, int pairs,
+                           const int32_t* halves, const int32_t* offsets,
+                           WordVector<ByteTag> (*sums)[kTurns], size_t turn) {
+  constexpr ShortTag<ByteTag> shorts;
+  constexpr WordTag<ByteTag> words;
+  WordVector<ByteTag> high[kRows], low[kRows];
+  for (int row = 0; row < kRows; ++row) {
+    high[row] = hn::Zero(words);
+    low[row] = hn::Set(words, kHalf);
+  }
+  if (kPairs) pairs = kPairs;
   const auto first_pair = hn::LoadDup128(bytes, kFirstPair);
   const auto second_pair = hn::LoadDup128(bytes, kSecondPair);
-  const auto dense = hn::Load(hn::Full128<uint8_t>(), kDense);
+  auto load_halves = [&](const int32_t* at)
+                         HWY_ATTR { return hn::BitCast(shorts, hn::LoadU(words, at)); };
+  for (int pair = 0; pair < pairs; pair += 2, halves += 4 * kGroupHalves) {
+    const bool has_second = pair + 1 < pairs;
+    const auto first_high = load_halves(halves), first_low = load_halves(halves + kGroupHalves);
+    auto second_high = first_high, second_low = first_low;
+    if (has_second) {
+      second_high = load_halves(halves + 2 * kGroupHalves);
+      second_low = load_halves(halves + 3 * kGroupHalves);
+    }
+    for (int row = 0; row < kRows; ++row) {
+      auto pixels = load_blocks(bytes, from[row] + 6 * size_t(pair), offsets);
+      auto first = hn::BitCast(shorts, hn::TableLookupBytesOr0(pixels, first_pair));
+      high[row] = add_products<ByteTag>(high[row], first, first_high);
+      low[row] = add_products<ByteTag>(low[row], first, first_low);
+      if (!has_second) continue;
+      auto second = hn::BitCast(shorts, hn::TableLookupBytesOr0(pixels, second_pair));
+      high[row] = add_products<ByteTag>(high[row], second, second_high);
+      low[row] = add_products<ByteTag>(low[row], second, second_low);
+    }
+  }
+  for (int row = 0; row < kRows; ++row) sums[row][turn] = round_sums<ByteTag>(high[row], low[row]);
+}
+
+template <int kPairs, int kRows>
+HWY_INLINE void scale_rows_by(const uint8_t* const* from, const RowWeights& weights,
+                              uint8_t* const* out) {
+  using ByteTag = hn::CappedTag<uint8_t, kBlocks * kBlock>;
+  constexpr ByteTag bytes;
+  constexpr size_t kStep = hn::MaxLanes(ByteTag()) / kBlock;  // blocks a vector
   const int32_t* halves = weights.halves.data();
   const int32_t* offsets = weights.offsets.data();
-  for (int at = 0; at < weights.count; at += kGroup, offsets += kGroup, out += kGroup * 3) {
-    WordVector<ByteTag> high[kVectors], low[kVectors];
-    for (size_t v = 0; v < kVectors; ++v) high[v] = low[v] = hn::Zero(words);
-    auto add_pair = [&](size_t v, hn::Vec<ShortTag<ByteTag> > pixels, const int32_t* own) HWY_ATTR {
-      const int32_t* mine = own + v * kStep * kLanes;
-      high[v] = add_products<ByteTag>(high[v], pixels, hn::BitCast(shorts, hn::LoadU(words, mine)));
-      low[v] = add_products<ByteTag>(low[v], pixels,
-                                     hn::BitCast(shorts, hn::LoadU(words, mine + kGroupHalves)));
-    };
-    for (int pair = 0; pair < pairs; pair += 2) {
-      bool has_second = pair + 1 < pairs;
-      for (size_t v = 0; v < kVectors; ++v) {
-        auto pixels = load_blocks(bytes, row + 6 * size_t(pair), offsets + v * kStep);
-        add_pair(v, hn::BitCast(shorts, hn::TableLookupBytesOr0(pixels, first_pair)), halves);
-        if (!has_second) continue;
-        add_pair(v, hn::BitCast(shorts, hn::TableLookupBytesOr0(pixels, second_pair)),
-                 halves + 2 * kGroupHalves);
+  size_t written = 0;
+  for (int at = 0; at < weights.count; at += kGroup) {
+    for (size_t block = 0; block < kBlocks; block += kStep) {
+      WordVector<ByteTag> sums[kRows][kTurns];
+      for (size_t turn = 0; turn < kTurns; ++turn) {
+        size_t place = turn * kBlocks + block;
+        scale_turn<kPairs, kRows>(bytes, from, weights.pairs, halves + place * kLanes,
+                                  offsets + place, sums, turn);
       }
-      halves += (has_second ? 4 : 2) * kGroupHalves;
+      for (int row = 0; row < kRows; ++row) store_turns(bytes, sums[row], out[row] + written);
+      written += kStep * kTurns * 3;
     }
-    for (size_t v = 0; v < kVectors; ++v) high[v] = round_sums<ByteTag>(high[v], low[v]);
-    auto values = hn::TableLookupBytesOr0(group_bytes<ByteTag>(high), dense);
-    hn::StoreU(values, hn::Full128<uint8_t>(), out);
+    halves += size_t(weights.pairs) * 2 * kGroupHalves;
+    offsets += kGroup;
   }
 }
 
-void scale_row_kernel(const uint8_t* row, const RowWeights& weights, uint8_t* out) {
+template <int kRows>
+HWY_INLINE void scale_rows_together(const uint8_t* const* from, const RowWeights& weights,
+                                    uint8_t* const* out) {
   switch (weights.pairs) {
     case 1:
-      return scale_row_by<1>(row, weights, out);
+      return scale_rows_by<1, kRows>(from, weights, out);
     case 2:
-      return scale_row_by<2>(row, weights, out);
+      return scale_rows_by<2, kRows>(from, weights, out);
     default:
-      return scale_row_by<0>(row, weights, out);
+      return scale_rows_by<0, kRows>(from, weights, out);
   }
+}
+
+void scale_rows_kernel(const uint8_t* const* from, int rows, const RowWeights& weights,
+                       uint8_t* const* out) {
+  if (rows == kRowsTogether) return scale_rows_together<kRowsTogether>(from, weights, out);
+  for (int row = 0; row < rows; ++row) scale_rows_together<1>(from + row, weights, out + row);
 }
 
 // As many bytes as a vector has, from `at` on.
@@ -219,7 +262,10 @@ HWY_INLINE void mix_piece(ByteTag bytes, const uint8_t* const* rows, const int32
   constexpr WordTag<ByteTag> words;
   constexpr int kParts = 4;  // even and odd bytes, the lower and upper ones of a block
   WordVector<ByteTag> high[kParts], low[kParts];
-  for (int part = 0; part < kParts; ++part) high[part] = low[part] = hn::Zero(words);
+  for (int part = 0; part < kParts; ++part) {
+    high[part] = hn::Zero(words);
+    low[part] = hn::Set(words, kHalf);
+  }
   const auto low_byte = hn::Set(shorts, 0xFF);
   constexpr hn::Repartition<uint16_t, ByteTag> unsigned_shorts;
   for (int pair = 0; pair < pairs; ++pair) {
@@ -281,7 +327,7 @@ HWY_AFTER_NAMESPACE();
 namespace pounce {
 namespace {
 
-HWY_EXPORT(scale_row_kernel);
+HWY_EXPORT(scale_rows_kernel);
 HWY_EXPORT(mix_rows_kernel);
 
 // Halves of two weights, the first in the low 16 bits.
@@ -298,9 +344,14 @@ PairHalves split_pair(const int32_t* weights, int taps, int pair) {
 
 }  // namespace
 
+size_t RowWeights::offset_at(int place) const {
+  size_t in_group = size_t(place % kGroup);
+  return size_t(place / kGroup) * kGroup + in_group % kTurns * kBlocks + in_group / kTurns;
+}
+
 size_t RowWeights::halves_at(int place) const {
-  return size_t(place / kGroup) * size_t(pairs) * 2 * kGroupHalves +
-         size_t(place % kGroup) * kLanes;
+  size_t group = size_t(place / kGroup);
+  return group * size_t(pairs) * 2 * kGroupHalves + (offset_at(place) - group * kGroup) * kLanes;
 }
 
 void RowWeights::pack(const ResizeAxis& axis) {
@@ -311,7 +362,7 @@ void RowWeights::pack(const ResizeAxis& axis) {
   halves.assign(groups * size_t(pairs) * 2 * kGroupHalves, 0);
   for (int k = 0; k < count; ++k) {
     size_t place = size_t(axis.is_reversed ? count - 1 - k : k);
-    offsets[place] = 3 * axis.first[size_t(k)];
+    offsets[offset_at(int(place))] = 3 * axis.first[size_t(k)];
     const int32_t* weights = &axis.weights[size_t(k) * size_t(axis.taps)];
     int32_t* own = &halves[halves_at(int(place))];
     for (int pair = 0; pair < pairs; ++pair, own += 2 * kGroupHalves) {
@@ -335,8 +386,9 @@ void ColumnWeights::pack(const ResizeAxis& axis) {
   }
 }
 
-void scale_row(const uint8_t* row, const RowWeights& weights, uint8_t* out) {
-  HWY_DYNAMIC_DISPATCH(scale_row_kernel)(row, weights, out);
+void scale_rows(const uint8_t* const* from, int rows, const RowWeights& weights,
+                uint8_t* const* out) {
+  HWY_DYNAMIC_DISPATCH(scale_rows_kernel)(from, rows, weights, out);
 }
 
 void mix_rows(const uint8_t* const* rows, const int32_t* halves, int pairs, size_t bytes,

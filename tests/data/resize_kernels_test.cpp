@@ -54,21 +54,30 @@ class ResizeKernels : public testing::TestWithParam<uint32_t> {
   int64_t target() const { return int64_t(1) << GetParam(); }
 };
 
-TEST_P(ResizeKernels, ScaleARow) {
+TEST_P(ResizeKernels, ScaleRows) {
   for (const Sizes& sizes : kSizes) {
     ResizeAxis axis;
     axis.compute(
         {sizes.begin, sizes.length, sizes.scaled, 0, sizes.scaled, sizes.is_mirrored, sizes.flip});
     RowWeights weights;
     weights.pack(axis);
-    std::vector<uint8_t> row = noise(size_t(axis.end - axis.begin) * 3 + kRowPadding);
-    std::vector<uint8_t> out(size_t(axis.count()) * 3 + kRowPadding);
-    scale_row(row.data(), weights, out.data());
-    for (int k = 0; k < axis.count(); ++k) {
-      int place = axis.is_reversed ? axis.count() - 1 - k : k;
-      for (int c = 0; c < 3; ++c) {
-        ASSERT_EQ(out[size_t(place * 3 + c)], plain(axis, k, row.data() + c, 3))
-            << sizes.length << " to " << sizes.scaled << " at " << place;
+    size_t stride = size_t(axis.end - axis.begin) * 3 + kRowPadding;
+    size_t scaled_stride = size_t(axis.count()) * 3 + kScaledPadding;
+    std::vector<uint8_t> source = noise(kRowsTogether * stride);
+    for (int rows = 1; rows <= kRowsTogether; ++rows) {
+      std::vector<uint8_t> scaled(size_t(rows) * scaled_stride);
+      const uint8_t* from[kRowsTogether];
+      uint8_t* to[kRowsTogether];
+      for (int row = 0; row < rows; ++row) {
+        from[row] = &source[size_t(row) * stride];
+        to[row] = &scaled[size_t(row) * scaled_stride];
+      }
+      scale_rows(from, rows, weights, to);
+      for (int i = 0; i < rows * axis.count() * 3; ++i) {
+        int row = i / 3 / axis.count(), k = i / 3 % axis.count(), c = i % 3;
+        int place = axis.is_reversed ? axis.count() - 1 - k : k;
+        ASSERT_EQ(to[row][place * 3 + c], plain(axis, k, from[row] + c, 3))
+            << sizes.length << " to " << sizes.scaled << " at " << place << ", row " << row;
       }
     }
   }
