@@ -134,4 +134,11 @@ std::vector<Value> copy_vjp(const VjpContext& context) {
   return {context.grad_outputs[0]};
 }
 
+// Back to the type of what was cast.
+std::vector<Value> cast_vjp(const VjpContext& context) {
+  DType dtype = context.graph.type(context.node.inputs[0]).dtype;
+  return {context.graph.add_one(OpKind::Cast, {context.grad_outputs[0]},
+                                {{"dtype", std::string(dtype_name(dtype))}}, context.node.name)};
+}
+
 }  // namespace pounce

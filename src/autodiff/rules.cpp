@@ -36,6 +36,8 @@ VjpRule find_rule(OpKind op) {
       return unary_vjp;
     case OpKind::Copy:
       return copy_vjp;
+    case OpKind::Cast:
+      return cast_vjp;
     case OpKind::MatMul:
       return matmul_vjp;
     case OpKind::BiasAdd:

@@ -34,6 +34,7 @@ std::vector<Value> log_vjp(const VjpContext& context);
 // Of those with an op of their own for it, over the output's gradient and y or x.
 std::vector<Value> unary_vjp(const VjpContext& context);
 std::vector<Value> copy_vjp(const VjpContext& context);
+std::vector<Value> cast_vjp(const VjpContext& context);
 std::vector<Value> matmul_vjp(const VjpContext& context);
 std::vector<Value> bias_add_vjp(const VjpContext& context);
 std::vector<Value> batch_matmul_vjp(const VjpContext& context);

@@ -12,5 +12,7 @@ namespace pounce {
 std::optional<DType> parse_dtype(std::string_view name);
 
 bool is_floating(DType dtype);
+// F16 or BF16.
+bool is_half(DType dtype);
 
 }  // namespace pounce

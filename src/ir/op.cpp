@@ -35,6 +35,10 @@ bool accepts_inputs(const OpInfo& info, size_t count) {
   return info.variadic ? count >= info.inputs.size() : count == info.inputs.size();
 }
 
+bool takes_half(const OpInfo& info, size_t index) {
+  return info.half_operands > 0 && (info.variadic || index < size_t(info.half_operands));
+}
+
 std::string input_name(const OpInfo& info, size_t index) {
   size_t last = info.inputs.size() - 1;
   if (!info.variadic || index < last) return std::string(info.inputs.at(index));

@@ -23,6 +23,8 @@ enum class OpKind : uint8_t {
   Variable,
   Fill,
   Copy,
+  Cast,
+  Select,
   Increment,
   Lookup,
   CheckFinite,
@@ -78,6 +80,7 @@ enum class OpKind : uint8_t {
   ReduceMean,
   ReduceMax,
   ReduceMaxBwd,
+  LargestMagnitude,
   Softmax,
   SoftmaxBwd,
   LogSoftmax,
@@ -109,6 +112,7 @@ enum class OpKind : uint8_t {
   SumSquares,
   ClipDivisor,
   MovingAverage,
+  LossScale,
 };
 
 // Inputs and variables: what a graph is given rather than computes.
@@ -135,6 +139,14 @@ struct InferInput {
   const Attributes& attributes;
 };
 
+// What mixed precision (passes/autocast.h) does with an op.
+enum class Autocast : uint8_t {
+  Keep,     // stays in f32: sums of many terms, losses, statistics, optimizers
+  Follow,   // computes in half where what it reads is half
+  Source,   // as its readers want it, by attribute dtype
+  Product,  // convolutions and matrix products: in half
+};
+
 struct OpInfo {
   OpKind kind;
   std::string_view name;
@@ -153,11 +165,18 @@ struct OpInfo {
   bool mergeable = true;
   // The last of `inputs` stands for one or more.
   bool variadic = false;
+  // So many leading inputs, of a variadic op all, may be f16 or bf16, all of one type; the other
+  // inputs stay f32 then. Results that add many terms up (statistics, gradients of weights) come
+  // out in f32, the others in the type of these inputs. 0: the op takes no half.
+  int half_operands = 0;
+  Autocast autocast = Autocast::Keep;
 };
 
 const OpInfo& op_info(OpKind kind);
 // Null when no op has this name.
 const OpInfo* find_op(std::string_view name);
+// Whether input `index` may be f16 or bf16.
+bool takes_half(const OpInfo& info, size_t index);
 // Elementwise ops of two inputs whose shapes may differ and broadcast (ir/broadcast.h); all other
 // elementwise ops need inputs of one shape.
 constexpr bool is_broadcast_arithmetic(OpKind op) {

@@ -147,14 +147,6 @@ TEST(HostBackend, NamesTheLayerItCannotRun) {
               HasSubstr("the test backend has no relu"));
 }
 
-TEST(HostBackend, RefusesPrecisionsTheReferenceLacks) {
-  std::unique_ptr<Backend> backend = make_backend("reference");
-  Graph graph;
-  graph.add_output("y", graph.add_one(OpKind::Relu, {graph.add_input("x", {DType::BF16, {5}})}));
-  EXPECT_THAT(backend->supports(graph, graph.nodes()[1], backend->target()).value_or(""),
-              HasSubstr("bf16"));
-}
-
 TEST(HostBackend, RefusesAnImplementationItDoesNotKnow) {
   TestBackend backend({{.name = "good", .make = make_negate}});
   Graph graph = relu_graph();

@@ -406,6 +406,7 @@ Cases make_cases() {
   add_optimizer_cases(cases);
   add_update_scalar_cases(cases);
   for (OpCase& more : more_op_cases()) cases.push_back(std::move(more));
+  for (OpCase& more : precision_op_cases()) cases.push_back(std::move(more));
   std::stable_sort(cases.begin(), cases.end(),
                    [](const OpCase& a, const OpCase& b) { return a.op < b.op; });
   return cases;
@@ -470,8 +471,11 @@ std::vector<double> fill(const OpCase& op_case, size_t index) {
   return numbers;
 }
 
-TensorType type_of(const CaseInput& input, DType floating) {
-  return {input.dtype.value_or(floating), input.shape};
+// Built for a half, inputs that the op table does not take as halves are f32.
+TensorType type_of(const OpCase& op_case, size_t index, DType floating) {
+  const CaseInput& input = op_case.inputs[index];
+  bool stays_wide = is_half(floating) && !takes_half(op_info(op_case.op), index);
+  return {input.dtype.value_or(stays_wide ? DType::F32 : floating), input.shape};
 }
 
 }  // namespace
@@ -481,12 +485,19 @@ std::span<const OpCase> op_cases() {
   return cases;
 }
 
+bool has_half_form(const OpCase& op_case) {
+  for (size_t i = 0; i < op_case.inputs.size(); ++i) {
+    if (!op_case.inputs[i].dtype && takes_half(op_info(op_case.op), i)) return true;
+  }
+  return false;
+}
+
 Graph build_case(const OpCase& op_case, DType floating, bool copy_inputs) {
   const OpInfo& info = op_info(op_case.op);
   Graph graph;
   std::vector<Value> inputs;
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    inputs.push_back(graph.add_input(input_name(info, i), type_of(op_case.inputs[i], floating)));
+    inputs.push_back(graph.add_input(input_name(info, i), type_of(op_case, i, floating)));
   }
   if (copy_inputs) {
     for (Value& input : inputs) input = graph.add_one(OpKind::Copy, {input});
@@ -503,8 +514,7 @@ Tensors case_inputs(const OpCase& op_case, DType floating) {
   const OpInfo& info = op_info(op_case.op);
   Tensors tensors;
   for (size_t i = 0; i < op_case.inputs.size(); ++i) {
-    tensors[input_name(info, i)] =
-        make_tensor(type_of(op_case.inputs[i], floating), fill(op_case, i));
+    tensors[input_name(info, i)] = make_tensor(type_of(op_case, i, floating), fill(op_case, i));
   }
   return tensors;
 }

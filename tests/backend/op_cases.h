@@ -50,8 +50,19 @@ std::span<const OpCase> op_cases();
 // normalisation and average pooling.
 std::vector<OpCase> more_op_cases();
 
-// One node of the case between graph inputs and outputs. With `copy_inputs` the node reads copies
-// that die there, so that a plan puts it in place wherever that is allowed.
+// Part of op_cases: casts, selection, the loss scale, largest magnitudes.
+std::vector<OpCase> precision_op_cases();
+
+// Not of op_cases. Built for F32 alone: those that make a half of what is none, and products of
+// halves in F32.
+std::span<const OpCase> narrowing_cases();
+
+// Whether the case has a form in f16 and bf16.
+bool has_half_form(const OpCase& op_case);
+
+// One node of the case between graph inputs and outputs, for F64, F32, F16 or BF16; in the last
+// two, operands that the op table keeps wide are F32. With `copy_inputs` the node reads copies that
+// die there, so that a plan puts it in place wherever that is allowed.
 Graph build_case(const OpCase& op_case, DType floating, bool copy_inputs = false);
 
 // Data for the inputs, the same at every call.

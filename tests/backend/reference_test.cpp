@@ -315,6 +315,54 @@ TEST(ReferenceAdam, KeepsEverythingWhenStopped) {
   EXPECT_THAT(y[2], ElementsAre(3));
 }
 
+struct ScaleRow {
+  double scale;
+  Numbers counts;  // good, skipped, in a row
+  double overflow, stopped;
+  double next_scale;
+  Numbers next_counts;
+  double next_stop, hold;
+};
+
+TEST(ReferenceLossScale, HalvesDoublesAndStops) {
+  constexpr double kMost = 0x1p24, kLeast = 0x1p-5;
+  for (const ScaleRow& row : {
+           ScaleRow{1024, {2, 1, 1}, 0, 0, 1024, {3, 1, 0}, 0, 0},
+           {1024, {3, 1, 0}, 0, 0, 2048, {0, 1, 0}, 0, 0},    // the fourth in a row
+           {kMost, {3, 1, 0}, 0, 0, kMost, {0, 1, 0}, 0, 0},  // no higher
+           {1024, {3, 1, 2}, 7, 0, 512, {0, 2, 3}, 0, 7},     // skipped
+           {2 * kLeast, {0, 0, 0}, 7, 0, kLeast, {0, 1, 1}, 0, 7},
+           {kLeast, {0, 5, 5}, 7, 0, kLeast, {0, 5, 5}, 7, 7},  // no lower: stopped
+           {1024, {3, 1, 2}, 7, 9, 1024, {3, 1, 2}, 9, 9},      // all is kept
+           {1024, {3, 1, 2}, 0, 9, 1024, {3, 1, 2}, 9, 9},
+       }) {
+    HostTensor counts = make_tensor({DType::I64, {3}}, row.counts);
+    std::vector<Numbers> y =
+        run_op(OpKind::LossScale, {f32(row.scale), counts, stop(row.overflow), stop(row.stopped)},
+               {{"growth_interval", int64_t{4}}});
+    EXPECT_EQ(y[0][0], row.next_scale);
+    EXPECT_EQ(y[1], row.next_counts);
+    EXPECT_EQ(y[2][0], row.next_stop);
+    EXPECT_EQ(y[3][0], row.hold);
+  }
+}
+
+TEST(ReferenceSelect, TakesOneOrTheOther) {
+  HostTensor set = f64({2}, {1, 2}), clear = f64({2}, {3, 4});
+  EXPECT_THAT(run_op(OpKind::Select, {stop(5), set, clear})[0], ElementsAre(1, 2));
+  EXPECT_THAT(run_op(OpKind::Select, {stop(0), set, clear})[0], ElementsAre(3, 4));
+}
+
+TEST(ReferenceLargestMagnitude, NanBeatsEveryNumber) {
+  auto largest = [](const Numbers& numbers) {
+    return run_op(OpKind::LargestMagnitude, {f64({int64_t(numbers.size())}, numbers)})[0][0];
+  };
+  EXPECT_EQ(largest({1, -3, 2}), 3);
+  EXPECT_EQ(largest({}), 0);
+  EXPECT_EQ(largest({1, -kInf, 2}), kInf);
+  EXPECT_TRUE(std::isnan(largest({1, kNan, kInf})));
+}
+
 TEST(Reference, SingleAndDoublePrecisionAgree) {
   std::unique_ptr<Backend> backend = make_backend("reference");
   for (const OpCase& op_case : op_cases()) {

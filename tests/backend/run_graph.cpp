@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/half.h"
+
 namespace pounce {
 namespace {
 
@@ -26,6 +28,19 @@ template <typename T>
 std::vector<double> convert_back(const HostTensor& tensor) {
   std::span<const T> values = tensor.as<T>();
   return {values.begin(), values.end()};
+}
+
+void convert_halves(std::span<const double> numbers, uint16_t (*round)(float),
+                    std::vector<std::byte>& bytes) {
+  std::vector<uint16_t> halves;
+  for (double number : numbers) halves.push_back(round(float(number)));
+  if (!halves.empty()) std::memcpy(bytes.data(), halves.data(), bytes.size());
+}
+
+std::vector<double> convert_halves_back(const HostTensor& tensor, float (*widen)(uint16_t)) {
+  std::vector<double> numbers;
+  for (uint16_t half : tensor.as<uint16_t>()) numbers.push_back(double(widen(half)));
+  return numbers;
 }
 
 double norm(const std::vector<double>& numbers) {
@@ -159,9 +174,14 @@ HostTensor make_tensor(const TensorType& type, std::span<const double> numbers) 
     case DType::U8:
       convert<uint8_t>(numbers, tensor.bytes);
       return tensor;
-    default:
-      throw std::runtime_error(fmt::format("no numbers for {}", to_string(type)));
+    case DType::F16:
+      convert_halves(numbers, half_from_float, tensor.bytes);
+      return tensor;
+    case DType::BF16:
+      convert_halves(numbers, bfloat16_from_float, tensor.bytes);
+      return tensor;
   }
+  throw std::runtime_error("no such type");
 }
 
 std::vector<double> numbers_of(const HostTensor& tensor) {
@@ -176,9 +196,12 @@ std::vector<double> numbers_of(const HostTensor& tensor) {
       return convert_back<int32_t>(tensor);
     case DType::U8:
       return convert_back<uint8_t>(tensor);
-    default:
-      throw std::runtime_error(fmt::format("no numbers for {}", to_string(tensor.type)));
+    case DType::F16:
+      return convert_halves_back(tensor, float_from_half);
+    case DType::BF16:
+      return convert_halves_back(tensor, float_from_bfloat16);
   }
+  throw std::runtime_error("no such type");
 }
 
 double relative_error(const HostTensor& a, const HostTensor& b) {

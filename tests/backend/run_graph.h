@@ -27,7 +27,7 @@ struct HostTensor {
 
 using Tensors = std::map<std::string, HostTensor>;
 
-// Converts to the type's dtype (F64, F32, I64, I32 or U8). One number an element.
+// Converts to the type's dtype; halves are rounded to the nearest. One number an element.
 HostTensor make_tensor(const TensorType& type, std::span<const double> numbers);
 std::vector<double> numbers_of(const HostTensor& tensor);
 

@@ -1,4 +1,5 @@
 // The table itself, and every op's shape rule.
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@ namespace pounce {
 namespace {
 
 using Ints = std::vector<int64_t>;
+using TypeList = std::vector<TensorType>;
 
 TensorType f32(Shape shape) {
   return {DType::F32, shape};
@@ -62,6 +64,95 @@ TEST(OpTable, InPlaceOutputsHaveTheirInputsBytes) {
   }
 }
 
+// Which operands may be half, and what comes of them.
+TypeList half_types_of(const SampleNode& sample, DType half) {
+  TypeList types = sample.inputs;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (takes_half(op_info(sample.op), i)) types[i].dtype = half;
+  }
+  return types;
+}
+
+TEST(OpTable, HalfOperandsGiveHalfResultsAndWideSums) {
+  // Of those with half operands: outputs that are f32 nevertheless.
+  const std::map<OpKind, std::set<size_t>> wide = {{OpKind::Cast, {}},
+                                                   {OpKind::CheckFinite, {0}},
+                                                   {OpKind::BiasBwd, {0}},
+                                                   {OpKind::Conv2dBwdWeights, {0}},
+                                                   {OpKind::ReduceSum, {0}},
+                                                   {OpKind::ReduceMean, {0}},
+                                                   {OpKind::BatchNorm, {1, 2, 3, 4}},
+                                                   {OpKind::BatchNormBwd, {1, 2}},
+                                                   {OpKind::LayerNorm, {1, 2}},
+                                                   {OpKind::LayerNormBwd, {1, 2}},
+                                                   {OpKind::MaxPool, {1}},
+                                                   {OpKind::LargestMagnitude, {0}}};
+  int ops = 0;
+  for (const SampleNode& sample : sample_nodes()) {
+    const OpInfo& info = op_info(sample.op);
+    if (info.half_operands == 0) continue;
+    ++ops;
+    SCOPED_TRACE(info.name);
+    EXPECT_LE(size_t(info.half_operands), info.inputs.size());
+    for (DType half : {DType::F16, DType::BF16}) {
+      Graph graph = build_sample(sample.op, half_types_of(sample, half), sample.attributes);
+      Graph in_f32 = build_sample(sample);
+      for (size_t i = 0; i < info.outputs.size(); ++i) {
+        auto row = wide.find(sample.op);
+        bool stays = sample.op == OpKind::Cast || (row != wide.end() && row->second.contains(i));
+        TensorType expected = in_f32.type(in_f32.nodes().back().outputs[i]);
+        if (!stays) expected.dtype = half;
+        EXPECT_EQ(graph.type(graph.nodes().back().outputs[i]), expected) << i;
+      }
+    }
+  }
+  EXPECT_GE(ops, 60);
+}
+
+TEST(OpTable, OtherOperandsAreNoHalves) {
+  for (const SampleNode& sample : sample_nodes()) {
+    const OpInfo& info = op_info(sample.op);
+    // These take tensors of any type.
+    if (sample.op == OpKind::AllReduce || sample.op == OpKind::Lookup ||
+        sample.op == OpKind::Select) {
+      continue;
+    }
+    for (size_t i = 0; i < sample.inputs.size(); ++i) {
+      if (sample.inputs[i].dtype != DType::F32 || takes_half(info, i)) continue;
+      TypeList types = half_types_of(sample, DType::F16);
+      types[i].dtype = DType::F16;
+      EXPECT_TRUE(throws_error([&] { build_sample(sample.op, types, sample.attributes); },
+                               ErrorKind::InvalidArgument, {"layer", "f16"}))
+          << info.name << " " << i;
+    }
+  }
+}
+
+TEST(OpTable, HalvesDoNotMix) {
+  for (const SampleNode& sample : sample_nodes()) {
+    const OpInfo& info = op_info(sample.op);
+    for (size_t i = 0; i < sample.inputs.size(); ++i) {
+      if (!takes_half(info, i) || (info.half_operands < 2 && !info.variadic)) continue;
+      for (DType other : {DType::BF16, DType::F32}) {
+        TypeList types = half_types_of(sample, DType::F16);
+        types[i].dtype = other;
+        EXPECT_TRUE(throws_error([&] { build_sample(sample.op, types, sample.attributes); },
+                                 ErrorKind::InvalidArgument, {"layer", "f16"}))
+            << info.name << " " << i;
+      }
+    }
+  }
+}
+
+TEST(OpTable, AProductOfHalvesMayComeOutWide) {
+  Attributes wide = {{"transpose_b", int64_t{1}}, {"wide_output", int64_t{1}}};
+  for (DType dtype : {DType::F16, DType::BF16, DType::F32, DType::F64}) {
+    Graph graph = build_sample(OpKind::MatMul, {{dtype, {3, 4}}, {dtype, {5, 4}}}, wide);
+    EXPECT_EQ(graph.type(graph.nodes().back().outputs[0]).dtype,
+              dtype == DType::F64 ? DType::F64 : DType::F32);
+  }
+}
+
 TEST(OpTable, FlopsCountMultiplicationsAndAdditions) {
   Graph conv = build_sample(sample_node(OpKind::Conv2d));
   // y 2,3,3,8; window 3,3,4.
@@ -92,6 +183,11 @@ std::vector<WrongNode> wrong_shapes() {
       {OpKind::Fill, -1, {}, {{"dtype", std::string("f31")}}, {"f31"}},
       {OpKind::Fill, -1, {}, {{"shape", Ints{2, -3}}}, {"-3"}},
       {OpKind::Fill, -1, {}, {{"shape", Ints{1, 1, 1, 1, 1, 1, 1}}}, {"6"}},
+      {OpKind::Cast, 0, u8, {}, {"u8[3,4]", "floating"}},
+      {OpKind::Cast, -1, {}, {{"dtype", std::string("i32")}}, {"i32[3,4]", "floating"}},
+      {OpKind::Cast, -1, {}, {{"dtype", std::string("half")}}, {"half"}},
+      {OpKind::Select, 0, {DType::I64, {}}, {}, {"flag", "i64[]", "i64[2]"}},
+      {OpKind::Select, 2, f64, {}, {"clear", "f64[3,4]", "f32[3,4]"}},
       {OpKind::Increment, 0, f32({}), {}, {"f32[]", "i64"}},
       {OpKind::Increment, 0, {DType::I64, {1}}, {}, {"i64[1]", "0 axes"}},
       {OpKind::Increment, 1, {DType::I64, {3}}, {}, {"i64[3]", "i64[2]"}},
@@ -103,6 +199,7 @@ std::vector<WrongNode> wrong_shapes() {
       {OpKind::NormalizeImage, 0, {DType::U8, {2, 6, 5, 4}}, {}, {"u8[2,6,5,4]", "4", "3"}},
       {OpKind::NormalizeImage, 0, f32({2, 6, 5, 3}), {}, {"f32[2,6,5,3]", "u8"}},
       {OpKind::NormalizeImage, 0, {DType::U8, {6, 5, 3}}, {}, {"u8[6,5,3]", "4 axes"}},
+      {OpKind::NormalizeImage, -1, {}, {{"dtype", std::string("f64")}}, {"f64", "bf16"}},
       {OpKind::OneHot, 0, {DType::I32, {3, 1}}, {}, {"i32[3,1]", "1 axes"}},
       {OpKind::OneHot, 0, {DType::I64, {3}}, {}, {"i64[3]", "i32"}},
       {OpKind::OneHot, -1, {}, {{"classes", int64_t{-1}}}, {"-1"}},
@@ -172,6 +269,9 @@ std::vector<WrongNode> wrong_shapes() {
       {OpKind::SumSquares, 1, f32({1}), {}, {"sum", "f32[1]", "f32[]"}},
       {OpKind::ClipDivisor, 1, f32({2}), {}, {"sum_squares", "f32[2]", "f32[]"}},
       {OpKind::ClipDivisor, -1, {}, {{"max_norm", 0.0}}, {"max_norm", "0"}},
+      {OpKind::LossScale, 0, f64, {}, {"scale", "f64[3,4]", "f32[]"}},
+      {OpKind::LossScale, 1, {DType::I64, {2}}, {}, {"counts", "i64[2]", "i64[3]"}},
+      {OpKind::LossScale, -1, {}, {{"growth_interval", int64_t{0}}}, {"growth_interval", "0"}},
       {OpKind::MovingAverage, 1, f32({4, 3}), {}, {"x", "f32[4,3]", "f32[3,4]"}},
   };
 }
@@ -201,6 +301,7 @@ std::vector<WrongNode> wrong_shapes_of_layout() {
       {OpKind::ReduceMax, -1, {}, {{"axes", far}}, {"[0,3]", "f32[2,3,4]"}},
       {OpKind::ReduceMaxBwd, 0, f32({4}), {}, {"grad_y", "f32[4]", "f32[3]"}},
       {OpKind::ReduceMaxBwd, 2, f32({4}), {}, {"y", "f32[4]", "f32[3]"}},
+      {OpKind::LargestMagnitude, 0, {DType::I64, {2}}, {}, {"i64[2]", "floating"}},
       {OpKind::Softmax, 0, f32({}), {}, {"f32[]", "last axis"}},
       {OpKind::SoftmaxBwd, 0, f32({4, 3}), {}, {"f32[4,3]", "f32[3,4]"}},
       {OpKind::LogSoftmax, 0, f32({3, 0}), {}, {"f32[3,0]", "last axis"}},

@@ -25,6 +25,8 @@ const TensorType kMatrix = f32({3, 4});
 std::vector<SampleNode> control_samples() {
   return {{OpKind::Fill, {}, {{"value", 0.1}, {"shape", Ints{2, 3}}}},
           {OpKind::Copy, {kMatrix}},
+          {OpKind::Cast, {kMatrix}, {{"dtype", std::string("f16")}}},
+          {OpKind::Select, {kStop, kMatrix, kMatrix}},
           {OpKind::Increment, {kCounter, kStop}},
           {OpKind::Lookup, {f32({5}), kCounter}},
           {OpKind::CheckFinite, {kMatrix, kStop}, {{"tag", int64_t{3}}}},
@@ -72,10 +74,12 @@ std::vector<SampleNode> layout_samples() {
 std::vector<SampleNode> reduce_samples() {
   const Attributes axes = {{"axes", Ints{0, 2}}};
   const TensorType cube = f32({2, 3, 4}), rows = f32({3});
-  return {{OpKind::ReduceSum, {cube}, axes}, {OpKind::ReduceMean, {cube}, axes},
-          {OpKind::ReduceMax, {cube}, axes}, {OpKind::ReduceMaxBwd, {rows, cube, rows}, axes},
-          {OpKind::Softmax, {kMatrix}},      {OpKind::SoftmaxBwd, {kMatrix, kMatrix}},
-          {OpKind::LogSoftmax, {kMatrix}},   {OpKind::LogSoftmaxBwd, {kMatrix, kMatrix}}};
+  return {
+      {OpKind::ReduceSum, {cube}, axes},          {OpKind::ReduceMean, {cube}, axes},
+      {OpKind::ReduceMax, {cube}, axes},          {OpKind::ReduceMaxBwd, {rows, cube, rows}, axes},
+      {OpKind::LargestMagnitude, {cube}},         {OpKind::Softmax, {kMatrix}},
+      {OpKind::SoftmaxBwd, {kMatrix, kMatrix}},   {OpKind::LogSoftmax, {kMatrix}},
+      {OpKind::LogSoftmaxBwd, {kMatrix, kMatrix}}};
 }
 
 std::vector<SampleNode> window_samples() {
@@ -115,7 +119,8 @@ std::vector<SampleNode> training_samples() {
           {OpKind::Adam, {kMatrix, kMatrix, kMatrix, kMatrix, kScalar, kCounter, kScalar, kStop}},
           {OpKind::SumSquares, {kMatrix, kScalar}},
           {OpKind::ClipDivisor, {kScalar, kScalar}, {{"max_norm", 1.5}}},
-          {OpKind::MovingAverage, {kMatrix, kMatrix, kCounter, kStop}, {{"decay", 0.99}}}};
+          {OpKind::MovingAverage, {kMatrix, kMatrix, kCounter, kStop}, {{"decay", 0.99}}},
+          {OpKind::LossScale, {kScalar, {DType::I64, {3}}, kStop, kStop}}};
 }
 
 std::vector<SampleNode> all_samples() {

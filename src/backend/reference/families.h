@@ -27,6 +27,10 @@ std::vector<Row> pool_kernels();
 std::vector<Row> avg_pool_kernels();
 std::vector<Row> loss_kernels();
 std::vector<Row> optimizer_kernels();
+std::vector<Row> precision_kernels();
+
+// Serves f16 and bf16 for every op whose f32 form the tables above serve.
+Implementation half_implementation();
 
 // A reason where a floating tensor of the node is neither f32 nor f64.
 std::optional<std::string> refuse_other_floats(const NodeContext& context);

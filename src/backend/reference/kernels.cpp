@@ -32,8 +32,16 @@ Table build_table() {
   for (auto* family :
        {control_kernels, image_kernels, elementwise_kernels, linear_kernels, layout_kernels,
         reduce_kernels, softmax_kernels, conv_kernels, norm_kernels, layer_norm_kernels,
-        pool_kernels, avg_pool_kernels, loss_kernels, optimizer_kernels}) {
+        pool_kernels, avg_pool_kernels, loss_kernels, optimizer_kernels, precision_kernels}) {
     for (Row& row : family()) table[size_t(row.op)].push_back(std::move(row.implementation));
+  }
+  return table;
+}
+
+Table build_table_with_half() {
+  Table table = build_table();
+  for (std::vector<Implementation>& list : table) {
+    if (!list.empty()) list.push_back(half_implementation());
   }
   return table;
 }
@@ -43,6 +51,11 @@ Table build_table() {
 
 std::span<const Implementation> reference_implementations(OpKind op) {
   static const reference::Table table = reference::build_table();
+  return table[size_t(op)];
+}
+
+std::span<const Implementation> reference_implementations_with_half(OpKind op) {
+  static const reference::Table table = reference::build_table_with_half();
   return table[size_t(op)];
 }
 

@@ -13,4 +13,8 @@ namespace pounce {
 // other than f32 and f64. Results depend on neither threads nor the batch around a sample.
 std::span<const Implementation> reference_implementations(OpKind op);
 
+// The same with a second entry, "reference_half", for nodes with f16 or bf16 tensors: computes in
+// f32 and rounds to the nearest.
+std::span<const Implementation> reference_implementations_with_half(OpKind op);
+
 }  // namespace pounce

@@ -15,7 +15,7 @@ class ReferenceBackend final : public HostBackend {
 
  protected:
   std::span<const Implementation> implementations(OpKind op) const override {
-    return reference_implementations(op);
+    return reference_implementations_with_half(op);
   }
 };
 

@@ -3,12 +3,29 @@
 namespace pounce {
 namespace {
 
-std::vector<TensorType> infer_fill(const InferInput& in) {
-  auto dtype = parse_dtype(in.attributes.text("dtype"));
+DType dtype_of(const Attributes& attributes) {
+  auto dtype = parse_dtype(attributes.text("dtype"));
   if (!dtype) {
-    fail(ErrorKind::InvalidArgument, "unknown dtype \"{}\"", in.attributes.text("dtype"));
+    fail(ErrorKind::InvalidArgument, "unknown dtype \"{}\"", attributes.text("dtype"));
   }
-  return {{*dtype, Shape(in.attributes.integers("shape"))}};
+  return *dtype;
+}
+
+std::vector<TensorType> infer_fill(const InferInput& in) {
+  return {{dtype_of(in.attributes), Shape(in.attributes.integers("shape"))}};
+}
+
+std::vector<TensorType> infer_cast(const InferInput& in) {
+  expect_floating(in.inputs[0], "x");
+  TensorType y{dtype_of(in.attributes), in.inputs[0].shape};
+  expect_floating(y, "y");
+  return {y};
+}
+
+std::vector<TensorType> infer_select(const InferInput& in) {
+  expect_type(in.inputs[0], "flag", kStopFlag);
+  expect_type(in.inputs[2], "clear", in.inputs[1]);
+  return {in.inputs[1]};
 }
 
 std::vector<TensorType> infer_same(const InferInput& in) {
@@ -62,14 +79,35 @@ std::vector<OpInfo> control_ops() {
                       {"shape", AttributeType::Ints, {}},
                       {"dtype", AttributeType::Text, AttributeValue(std::string("f32"))}},
        .infer = infer_fill,
-       .mergeable = false},
+       .mergeable = false,
+       .autocast = Autocast::Source},
       {.kind = OpKind::Copy,
        .name = "copy",
        .inputs = {"x"},
        .outputs = {"y"},
        .attributes = {},
        .infer = infer_same,
-       .mergeable = false},
+       .mergeable = false,
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
+      // To another floating type; to the nearest number, ties to even. Cheaper made twice than kept
+      // alive: mixed precision casts a weight anew for each of its readers.
+      {.kind = OpKind::Cast,
+       .name = "cast",
+       .inputs = {"x"},
+       .outputs = {"y"},
+       .attributes = {{"dtype", AttributeType::Text, {}}},
+       .infer = infer_cast,
+       .mergeable = false,
+       .half_operands = 1},
+      // `set` where the flag is set, else `clear`.
+      {.kind = OpKind::Select,
+       .name = "select",
+       .inputs = {"flag", "set", "clear"},
+       .outputs = {"y"},
+       .attributes = {},
+       .infer = infer_select,
+       .in_place = {{0, 1}, {0, 2}}},
       // x + 1 unless the stop flag is set.
       {.kind = OpKind::Increment,
        .name = "increment",
@@ -92,7 +130,8 @@ std::vector<OpInfo> control_ops() {
        .outputs = {"stop"},
        .attributes = {{"tag", AttributeType::Int, {}}},
        .infer = infer_check_finite,
-       .in_place = {{0, 1}}},
+       .in_place = {{0, 1}},
+       .half_operands = 1},
       // Sum over all ranks of the communicator.
       {.kind = OpKind::AllReduce,
        .name = "all_reduce",

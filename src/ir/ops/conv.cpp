@@ -97,7 +97,7 @@ std::vector<TensorType> infer_bwd_weights(const InferInput& in) {
   expect_conv_inputs(in, "x", "grad_y");
   Shape weights = weights_shape(in.inputs[0].shape, in.inputs[1].shape, in.attributes);
   expect_grad(in.inputs[1], params_of(in.inputs[0].shape, weights, in.attributes));
-  return {{in.inputs[0].dtype, weights}};
+  return {{wide(in.inputs[0].dtype), weights}};
 }
 
 double conv_flops(const Graph& graph, const Node& node) {
@@ -140,21 +140,27 @@ std::vector<OpInfo> conv_ops() {
        .outputs = {"y"},
        .attributes = window,
        .infer = infer_conv,
-       .flops = conv_flops},
+       .flops = conv_flops,
+       .half_operands = 2,
+       .autocast = Autocast::Product},
       {.kind = OpKind::Conv2dBwdData,
        .name = "conv2d_bwd_data",
        .inputs = {"grad_y", "weights"},
        .outputs = {"grad_x"},
        .attributes = with({{"height", AttributeType::Int, {}}, {"width", AttributeType::Int, {}}}),
        .infer = infer_bwd_data,
-       .flops = conv_flops},
+       .flops = conv_flops,
+       .half_operands = 2,
+       .autocast = Autocast::Product},
       {.kind = OpKind::Conv2dBwdWeights,
        .name = "conv2d_bwd_weights",
        .inputs = {"x", "grad_y"},
        .outputs = {"grad_weights"},
        .attributes = with({{"kernel", AttributeType::Ints, {}}}),
        .infer = infer_bwd_weights,
-       .flops = conv_flops},
+       .flops = conv_flops,
+       .half_operands = 2,
+       .autocast = Autocast::Product},
   };
 }
 

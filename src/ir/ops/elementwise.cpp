@@ -26,6 +26,12 @@ std::vector<TensorType> infer_arithmetic(const InferInput& in) {
   return {{a.dtype, *shape}};
 }
 
+// Steep or of a wide range: a half rounds them too much.
+bool stays_wide(OpKind op) {
+  return op == OpKind::Exp || op == OpKind::Log || op == OpKind::Sqrt || op == OpKind::SqrtBwd ||
+         op == OpKind::Rsqrt || op == OpKind::RsqrtBwd;
+}
+
 OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view formula) {
   OpInfo info{.kind = kind,
               .name = name,
@@ -34,7 +40,9 @@ OpInfo row(OpKind kind, std::string_view name, int inputs, std::string_view form
               .attributes = {},
               .infer = infer_elementwise,
               .in_place = {{0, 0}},
-              .formula = formula};
+              .formula = formula,
+              .half_operands = inputs,
+              .autocast = stays_wide(kind) ? Autocast::Keep : Autocast::Follow};
   if (inputs == 2) {
     info.inputs.push_back("b");
     info.in_place.push_back({0, 1});

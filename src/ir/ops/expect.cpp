@@ -21,6 +21,13 @@ void expect_floating(const TensorType& type, const char* what) {
   }
 }
 
+void expect_wide(const TensorType& type, const char* what) {
+  if (!is_floating(type.dtype) || is_half(type.dtype)) {
+    fail(ErrorKind::InvalidArgument, "{} is {}, expected f32 or f64, a floating type", what,
+         to_string(type));
+  }
+}
+
 void expect_type(const TensorType& type, const char* what, const TensorType& expected) {
   if (type != expected) {
     fail(ErrorKind::InvalidArgument, "{} is {}, expected {}", what, to_string(type),
@@ -32,7 +39,7 @@ void expect_channels(const TensorType& type, const char* what, const TensorType&
   if (of.shape.rank() == 0) {
     fail(ErrorKind::InvalidArgument, "expected an input with channels, found a scalar");
   }
-  expect_type(type, what, {of.dtype, {of.shape[of.shape.rank() - 1]}});
+  expect_type(type, what, {wide(of.dtype), {of.shape[of.shape.rank() - 1]}});
 }
 
 }  // namespace pounce

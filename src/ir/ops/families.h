@@ -25,9 +25,17 @@ std::vector<OpInfo> optimizer_ops();
 void expect_rank(const TensorType& type, const char* what, int rank);
 void expect_dtype(const TensorType& type, const char* what, DType dtype);
 void expect_floating(const TensorType& type, const char* what);
+// f32 or f64.
+void expect_wide(const TensorType& type, const char* what);
 void expect_type(const TensorType& type, const char* what, const TensorType& expected);
-// A vector with one element for each channel of `of`, whose last axis counts channels.
+// A vector with one element for each channel of `of`, whose last axis counts channels; of its type,
+// or f32 beside a half.
 void expect_channels(const TensorType& type, const char* what, const TensorType& of);
+
+// The type that many terms of type `dtype` are added up in and come out in: f32 for a half.
+inline DType wide(DType dtype) {
+  return is_half(dtype) ? DType::F32 : dtype;
+}
 
 inline const TensorType kScalarF32{DType::F32, {}};
 inline const TensorType kScalarI64{DType::I64, {}};

@@ -13,7 +13,12 @@ std::vector<TensorType> infer_normalize(const InferInput& in) {
            in.attributes.numbers(name).size(), to_string(in.inputs[0]), channels);
     }
   }
-  return {{DType::F32, in.inputs[0].shape}};
+  TensorType y{parse_dtype(in.attributes.text("dtype")).value_or(DType::U8), in.inputs[0].shape};
+  if (y.dtype != DType::F32 && !is_half(y.dtype)) {
+    fail(ErrorKind::InvalidArgument, "dtype is \"{}\", expected f32, f16 or bf16",
+         in.attributes.text("dtype"));
+  }
+  return {y};
 }
 
 std::vector<TensorType> infer_one_hot(const InferInput& in) {
@@ -31,8 +36,11 @@ std::vector<OpInfo> image_ops() {
        .name = "normalize_image",
        .inputs = {"images"},
        .outputs = {"y"},
-       .attributes = {{"mean", AttributeType::Floats, {}}, {"std", AttributeType::Floats, {}}},
-       .infer = infer_normalize},
+       .attributes = {{"mean", AttributeType::Floats, {}},
+                      {"std", AttributeType::Floats, {}},
+                      {"dtype", AttributeType::Text, AttributeValue(std::string("f32"))}},
+       .infer = infer_normalize,
+       .autocast = Autocast::Source},
       // Row n: 1 - smoothing at labels[n], and smoothing / classes everywhere (Szegedy et al.
       // 2016).
       {.kind = OpKind::OneHot,

@@ -125,21 +125,27 @@ std::vector<OpInfo> layout_ops() {
        .outputs = {"y"},
        .attributes = {shape},
        .infer = infer_reshape,
-       .in_place = {{0, 0}}},
+       .in_place = {{0, 0}},
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // Axis i of y is axis permutation[i] of x.
       {.kind = OpKind::Transpose,
        .name = "transpose",
        .inputs = {"x"},
        .outputs = {"y"},
        .attributes = {{"permutation", AttributeType::Ints, {}}},
-       .infer = infer_transpose},
+       .infer = infer_transpose,
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // `size` entries of an axis from `start` on.
       {.kind = OpKind::Slice,
        .name = "slice",
        .inputs = {"x"},
        .outputs = {"y"},
        .attributes = {axis, {"start", AttributeType::Int, {}}, {"size", AttributeType::Int, {}}},
-       .infer = infer_slice},
+       .infer = infer_slice,
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // Zeros before and after an axis.
       {.kind = OpKind::Pad,
        .name = "pad",
@@ -148,7 +154,9 @@ std::vector<OpInfo> layout_ops() {
        .attributes = {axis,
                       {"before", AttributeType::Int, AttributeValue(int64_t{0})},
                       {"after", AttributeType::Int, AttributeValue(int64_t{0})}},
-       .infer = infer_pad},
+       .infer = infer_pad,
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // One behind the other along an axis.
       {.kind = OpKind::Concat,
        .name = "concat",
@@ -156,7 +164,9 @@ std::vector<OpInfo> layout_ops() {
        .outputs = {"y"},
        .attributes = {axis},
        .infer = infer_concat,
-       .variadic = true},
+       .variadic = true,
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // Repeated along axes that are missing or 1 long. Cheaper made twice than kept alive.
       {.kind = OpKind::Broadcast,
        .name = "broadcast",
@@ -164,7 +174,9 @@ std::vector<OpInfo> layout_ops() {
        .outputs = {"y"},
        .attributes = {shape},
        .infer = infer_broadcast,
-       .mergeable = false},
+       .mergeable = false,
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
   };
 }
 

@@ -24,7 +24,9 @@ std::vector<TensorType> infer_matmul(const InferInput& in) {
     fail(ErrorKind::InvalidArgument, "a {} has depth {}, b {} has depth {}",
          to_string(in.inputs[0]), size.depth, to_string(in.inputs[1]), size.depth_b);
   }
-  return {{in.inputs[0].dtype, {size.rows, size.columns}}};
+  bool is_wide = in.attributes.integer("wide_output") != 0;
+  DType dtype = in.inputs[0].dtype;
+  return {{is_wide ? wide(dtype) : dtype, {size.rows, size.columns}}};
 }
 
 double matmul_flops(const Graph& graph, const Node& node) {
@@ -34,15 +36,17 @@ double matmul_flops(const Graph& graph, const Node& node) {
 }
 
 std::vector<TensorType> infer_bias_add(const InferInput& in) {
-  expect_floating(in.inputs[0], "x");
-  expect_channels(in.inputs[1], "bias", in.inputs[0]);
-  return {in.inputs[0]};
+  const TensorType& x = in.inputs[0];
+  expect_floating(x, "x");
+  expect_channels({wide(in.inputs[1].dtype), in.inputs[1].shape}, "bias", x);
+  expect_dtype(in.inputs[1], "bias", x.dtype);
+  return {x};
 }
 
 std::vector<TensorType> infer_bias_bwd(const InferInput& in) {
   expect_floating(in.inputs[0], "grad_y");
   expect_rank(in.inputs[0], "grad_y", 2);
-  return {{in.inputs[0].dtype, {in.inputs[0].shape[1]}}};
+  return {{wide(in.inputs[0].dtype), {in.inputs[0].shape[1]}}};
 }
 
 // The last two axes are matrices, the others count them.
@@ -86,29 +90,37 @@ double batch_matmul_flops(const Graph& graph, const Node& node) {
 std::vector<OpInfo> linear_ops() {
   const AttributeValue no = int64_t{0};
   return {
-      // Matrices, row-major; either may be read transposed.
+      // Matrices, row-major; either may be read transposed. With wide_output the product of halves
+      // comes out in f32: the gradient of a weight.
       {.kind = OpKind::MatMul,
        .name = "matmul",
        .inputs = {"a", "b"},
        .outputs = {"y"},
        .attributes = {{"transpose_a", AttributeType::Int, no},
-                      {"transpose_b", AttributeType::Int, no}},
+                      {"transpose_b", AttributeType::Int, no},
+                      {"wide_output", AttributeType::Int, no}},
        .infer = infer_matmul,
-       .flops = matmul_flops},
+       .flops = matmul_flops,
+       .half_operands = 2,
+       .autocast = Autocast::Product},
       {.kind = OpKind::BiasAdd,
        .name = "bias_add",
        .inputs = {"x", "bias"},
        .outputs = {"y"},
        .attributes = {},
        .infer = infer_bias_add,
-       .in_place = {{0, 0}}},
+       .in_place = {{0, 0}},
+       .half_operands = 2,
+       .autocast = Autocast::Follow},
       // Sum over rows.
       {.kind = OpKind::BiasBwd,
        .name = "bias_bwd",
        .inputs = {"grad_y"},
        .outputs = {"grad_bias"},
        .attributes = {},
-       .infer = infer_bias_bwd},
+       .infer = infer_bias_bwd,
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // One product for each index of the leading axes, which a and b share.
       {.kind = OpKind::BatchMatMul,
        .name = "batch_matmul",
@@ -117,7 +129,9 @@ std::vector<OpInfo> linear_ops() {
        .attributes = {{"transpose_a", AttributeType::Int, no},
                       {"transpose_b", AttributeType::Int, no}},
        .infer = infer_batch_matmul,
-       .flops = batch_matmul_flops},
+       .flops = batch_matmul_flops,
+       .half_operands = 2,
+       .autocast = Autocast::Product},
   };
 }
 

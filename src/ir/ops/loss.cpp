@@ -5,7 +5,7 @@ namespace {
 
 void expect_loss_inputs(const TensorType& logits, const TensorType& targets,
                         const TensorType& weights) {
-  expect_floating(logits, "logits");
+  expect_wide(logits, "logits");
   expect_rank(logits, "logits", 2);
   expect_type(targets, "targets", logits);
   expect_type(weights, "sample_weights", {logits.dtype, {logits.shape[0]}});
@@ -23,7 +23,7 @@ std::vector<TensorType> infer_cross_entropy_bwd(const InferInput& in) {
 }
 
 std::vector<TensorType> infer_target_rank(const InferInput& in) {
-  expect_floating(in.inputs[0], "logits");
+  expect_wide(in.inputs[0], "logits");
   expect_rank(in.inputs[0], "logits", 2);
   expect_type(in.inputs[1], "labels", {DType::I32, {in.inputs[0].shape[0]}});
   return {in.inputs[1]};

@@ -46,7 +46,7 @@ std::vector<TensorType> infer_batch_norm_inference(const InferInput& in) {
 
 // One for each row, which is the last axis of x.
 TensorType row_statistic(const TensorType& x) {
-  return {x.dtype, Shape(x.shape.extents().first(size_t(x.shape.rank() - 1)))};
+  return {wide(x.dtype), Shape(x.shape.extents().first(size_t(x.shape.rank() - 1)))};
 }
 
 void expect_rows(const TensorType& x) {
@@ -89,14 +89,18 @@ std::vector<OpInfo> norm_ops() {
        .outputs = {"y", "mean", "inv_std", "running_mean", "running_var"},
        .attributes = {eps, {"momentum", AttributeType::Float, AttributeValue(0.1)}},
        .infer = infer_batch_norm,
-       .in_place = {{3, 3}, {4, 4}}},
+       .in_place = {{3, 3}, {4, 4}},
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       {.kind = OpKind::BatchNormBwd,
        .name = "batch_norm_bwd",
        .inputs = {"grad_y", "x", "gamma", "mean", "inv_std"},
        .outputs = {"grad_x", "grad_gamma", "grad_beta"},
        .attributes = {},
        .infer = infer_batch_norm_bwd,
-       .in_place = {{0, 0}}},
+       .in_place = {{0, 0}},
+       .half_operands = 2,
+       .autocast = Autocast::Follow},
       // With given statistics.
       {.kind = OpKind::BatchNormInference,
        .name = "batch_norm_inference",
@@ -104,7 +108,9 @@ std::vector<OpInfo> norm_ops() {
        .outputs = {"y"},
        .attributes = {eps},
        .infer = infer_batch_norm_inference,
-       .in_place = {{0, 0}}},
+       .in_place = {{0, 0}},
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // Over the last axis: y = gamma (x - mean) inv_std + beta with the biased variance of each
       // row. Source: Ba, Kiros and Hinton 2016.
       {.kind = OpKind::LayerNorm,
@@ -113,14 +119,18 @@ std::vector<OpInfo> norm_ops() {
        .outputs = {"y", "mean", "inv_std"},
        .attributes = {eps},
        .infer = infer_layer_norm,
-       .in_place = {{0, 0}}},
+       .in_place = {{0, 0}},
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       {.kind = OpKind::LayerNormBwd,
        .name = "layer_norm_bwd",
        .inputs = {"grad_y", "x", "gamma", "mean", "inv_std"},
        .outputs = {"grad_x", "grad_gamma", "grad_beta"},
        .attributes = {},
        .infer = infer_layer_norm_bwd,
-       .in_place = {{0, 0}}},
+       .in_place = {{0, 0}},
+       .half_operands = 2,
+       .autocast = Autocast::Follow},
   };
 }
 

@@ -4,7 +4,7 @@ namespace pounce {
 namespace {
 
 void expect_like_parameter(const InferInput& in, size_t first, size_t count) {
-  expect_floating(in.inputs[0], "parameter");
+  expect_wide(in.inputs[0], "parameter");
   for (size_t i = first; i < first + count; ++i) {
     expect_type(in.inputs[i], i == 1 ? "gradient" : "optimizer state", in.inputs[0]);
   }
@@ -28,7 +28,7 @@ std::vector<TensorType> infer_adam(const InferInput& in) {
 }
 
 std::vector<TensorType> infer_sum_squares(const InferInput& in) {
-  expect_floating(in.inputs[0], "x");
+  expect_wide(in.inputs[0], "x");
   expect_type(in.inputs[1], "sum", kScalarF32);
   return {kScalarF32};
 }
@@ -44,11 +44,26 @@ std::vector<TensorType> infer_clip_divisor(const InferInput& in) {
 }
 
 std::vector<TensorType> infer_moving_average(const InferInput& in) {
-  expect_floating(in.inputs[0], "average");
+  expect_wide(in.inputs[0], "average");
   expect_type(in.inputs[1], "x", in.inputs[0]);
   expect_type(in.inputs[2], "updates", kScalarI64);
   expect_type(in.inputs[3], "stop", kStopFlag);
   return {in.inputs[0]};
+}
+
+// {good updates since the scale changed, skipped updates, those in a row}
+const TensorType kScaleCounts{DType::I64, {3}};
+
+std::vector<TensorType> infer_loss_scale(const InferInput& in) {
+  expect_type(in.inputs[0], "scale", kScalarF32);
+  expect_type(in.inputs[1], "counts", kScaleCounts);
+  expect_type(in.inputs[2], "overflow", kStopFlag);
+  expect_type(in.inputs[3], "stop", kStopFlag);
+  if (in.attributes.integer("growth_interval") < 1) {
+    fail(ErrorKind::InvalidArgument, "growth_interval is {}, expected 1 or more",
+         in.attributes.integer("growth_interval"));
+  }
+  return {kScalarF32, kScaleCounts, kStopFlag, kStopFlag};
 }
 
 }  // namespace
@@ -106,6 +121,20 @@ std::vector<OpInfo> optimizer_ops() {
        .attributes = {{"decay", AttributeType::Float, {}}},
        .infer = infer_moving_average,
        .in_place = {{0, 0}}},
+      // The factor of the loss that keeps fp16 gradients in range, after an update whose gradients
+      // left `overflow` (as check_finite does). Halved on an overflow, at `least` the stop flag is
+      // set instead; doubled up to `most` after growth_interval good updates. hold: set where the
+      // update must change nothing. counts: good updates since the scale changed, skipped ones,
+      // skipped ones in a row. A set stop flag keeps all. Source: Micikevicius et al. 2018.
+      {.kind = OpKind::LossScale,
+       .name = "loss_scale",
+       .inputs = {"scale", "counts", "overflow", "stop"},
+       .outputs = {"scale", "counts", "stop", "hold"},
+       .attributes = {{"growth_interval", AttributeType::Int, AttributeValue(int64_t{2000})},
+                      {"least", AttributeType::Float, AttributeValue(0x1p-5)},
+                      {"most", AttributeType::Float, AttributeValue(0x1p24)}},
+       .infer = infer_loss_scale,
+       .in_place = {{0, 0}, {1, 1}, {2, 3}}},
   };
 }
 

@@ -64,17 +64,28 @@ TensorType reduced(const TensorType& x, const Attributes& attributes) {
 }
 
 std::vector<TensorType> infer_sum(const InferInput& in) {
-  return {reduced(in.inputs[0], in.attributes)};
+  TensorType y = reduced(in.inputs[0], in.attributes);
+  return {{wide(y.dtype), y.shape}};
 }
 
 // Of nothing there is neither a mean nor a maximum.
-std::vector<TensorType> infer_mean_or_max(const InferInput& in) {
+std::vector<TensorType> infer_max(const InferInput& in) {
   TensorType y = reduced(in.inputs[0], in.attributes);
   if (reduced_elements(in.inputs[0].shape, in.attributes.integers("axes")) == 0) {
     fail(ErrorKind::InvalidArgument, "x is {}: nothing to reduce over axes [{}]",
          to_string(in.inputs[0]), fmt::join(in.attributes.integers("axes"), ","));
   }
   return {y};
+}
+
+std::vector<TensorType> infer_mean(const InferInput& in) {
+  TensorType y = infer_max(in)[0];
+  return {{wide(y.dtype), y.shape}};
+}
+
+std::vector<TensorType> infer_largest_magnitude(const InferInput& in) {
+  expect_floating(in.inputs[0], "x");
+  return {kScalarF32};
 }
 
 std::vector<TensorType> infer_max_bwd(const InferInput& in) {
@@ -85,7 +96,7 @@ std::vector<TensorType> infer_max_bwd(const InferInput& in) {
 }
 
 void expect_rows(const TensorType& x, const char* what) {
-  expect_floating(x, what);
+  expect_wide(x, what);
   if (x.shape.rank() == 0 || x.shape[x.shape.rank() - 1] == 0) {
     fail(ErrorKind::InvalidArgument, "{} is {}, expected a last axis that is not empty", what,
          to_string(x));
@@ -111,7 +122,9 @@ OpInfo reduction(OpKind kind, std::string_view name,
           .outputs = {"y"},
           .attributes = {{"axes", AttributeType::Ints, {}},
                          {"keep_dims", AttributeType::Int, AttributeValue(int64_t{0})}},
-          .infer = infer};
+          .infer = infer,
+          .half_operands = 1,
+          .autocast = Autocast::Follow};
 }
 
 OpInfo softmax(OpKind kind, std::string_view name) {
@@ -140,14 +153,23 @@ std::vector<OpInfo> reduce_ops() {
   OpInfo max_bwd = reduction(OpKind::ReduceMaxBwd, "reduce_max_bwd", infer_max_bwd);
   max_bwd.inputs = {"grad_y", "x", "y"};
   max_bwd.outputs = {"grad_x"};
+  max_bwd.half_operands = 3;
   return {
       // Over `axes`, in ascending order, which keep an extent of 1 with keep_dims.
       reduction(OpKind::ReduceSum, "reduce_sum", infer_sum),
-      reduction(OpKind::ReduceMean, "reduce_mean", infer_mean_or_max),
+      reduction(OpKind::ReduceMean, "reduce_mean", infer_mean),
       // NaN beats every number.
-      reduction(OpKind::ReduceMax, "reduce_max", infer_mean_or_max),
+      reduction(OpKind::ReduceMax, "reduce_max", infer_max),
       // Equal maxima share the gradient, as torch.amax has it.
       max_bwd,
+      // The largest absolute value, 0 of nothing; NaN beats every number.
+      {.kind = OpKind::LargestMagnitude,
+       .name = "largest_magnitude",
+       .inputs = {"x"},
+       .outputs = {"y"},
+       .attributes = {},
+       .infer = infer_largest_magnitude,
+       .half_operands = 1},
       // Over the last axis.
       softmax(OpKind::Softmax, "softmax"),
       softmax_bwd(OpKind::SoftmaxBwd, "softmax_bwd"),
