@@ -35,9 +35,9 @@ struct Operand {
 using Argument = std::variant<Operand, int32_t, int64_t, float>;
 
 struct Launch {
-  Program program;
-  std::string entry;  // name of the kernel in the file
-  std::vector<Argument> arguments;
+  Program program = {};
+  std::string entry = {};  // name of the kernel in the file
+  std::vector<Argument> arguments = {};
   std::array<int64_t, 3> groups = {1, 1, 1};  // work-groups; a function of shapes alone
   int items = 1;                              // work-items a group, along x; also macro ITEMS
 };

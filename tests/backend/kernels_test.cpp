@@ -1,0 +1,124 @@
+// The tables of the shared kernels as plain data, without a device: what runs them is tested with
+// each GPU backend.
+#include <set>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "backend/kernels/launch.h"
+#include "backend/op_cases.h"
+
+namespace pounce {
+namespace {
+
+const Target& target() {
+  static const Target gpu = [] {
+    Target opencl;
+    opencl.kind = DeviceKind::OpenCl;
+    return opencl;
+  }();
+  return gpu;
+}
+
+const Node& node_of(const Graph& graph, OpKind op) {
+  for (const Node& node : graph.nodes()) {
+    if (node.op == op) return node;
+  }
+  throw std::runtime_error("no such node");
+}
+
+// The first implementation that serves the node; null where there is none.
+const kernels::Implementation* chosen(const NodeContext& context) {
+  for (const kernels::Implementation& candidate : kernels::implementations(context.node.op)) {
+    if (candidate.refuse == nullptr || !candidate.refuse(context)) return &candidate;
+  }
+  return nullptr;
+}
+
+void expect_within_limits(const NodeContext& context) {
+  const kernels::Implementation* implementation = chosen(context);
+  ASSERT_NE(implementation, nullptr);
+  size_t scratch = implementation->workspace_bytes ? implementation->workspace_bytes(context) : 0;
+  for (const kernels::Launch& launch : implementation->launches(context)) {
+    EXPECT_LE(launch.items, 256) << launch.entry;
+    EXPECT_LT(launch.groups[0], int64_t{1} << 31) << launch.entry;
+    EXPECT_LE(launch.groups[1], 65535) << launch.entry;
+    EXPECT_LE(launch.groups[2], 65535) << launch.entry;
+    for (const kernels::Argument& argument : launch.arguments) {
+      const auto* operand = std::get_if<kernels::Operand>(&argument);
+      if (operand == nullptr || operand->kind != kernels::Operand::Kind::Workspace) continue;
+      EXPECT_LT(operand->offset, scratch) << launch.entry;
+    }
+  }
+}
+
+TEST(Kernels, ServeEveryCaseInF32WithinTheLimitsOfDevices) {
+  for (const OpCase& op_case : op_cases()) {
+    SCOPED_TRACE(op_case.name);
+    Graph graph = build_case(op_case, DType::F32);
+    if (graph.type(graph.outputs()[0].value).shape.elements() == 0) continue;
+    expect_within_limits({graph, node_of(graph, op_case.op), target()});
+  }
+}
+
+// Sums over the batch and many images: grids grow with what they cover.
+TEST(Kernels, LargeTensorsStayWithinTheLimitsOfDevices) {
+  Graph graph;
+  Value x = graph.add_input("x", {DType::F32, {1024, 224, 224, 3}});
+  Value weights = graph.add_input("weights", {DType::F32, {64, 7, 7, 3}});
+  Value channels = graph.add_input("channels", {DType::F32, {3}});
+  Value heads = graph.add_input("heads", {DType::F32, {1024, 96, 8, 8}});
+  const Attributes stride = {{"stride", std::vector<int64_t>{2, 2}},
+                             {"padding", std::vector<int64_t>{3, 3}}};
+  Attributes kernel = stride;
+  kernel.set("kernel", std::vector<int64_t>{7, 7});
+  Value y = graph.add_one(OpKind::Conv2d, {x, weights}, stride);
+  graph.add_one(OpKind::Conv2dBwdWeights, {x, y}, kernel);
+  graph.add_one(OpKind::ReduceSum, {x}, {{"axes", std::vector<int64_t>{0, 1, 2}}});
+  graph.add_one(OpKind::ReduceMax, {x}, {{"axes", std::vector<int64_t>{0, 1, 2, 3}}});
+  graph.add_one(OpKind::BatchMatMul, {heads, heads});
+  graph.add_one(OpKind::Add, {x, channels});
+  graph.add(OpKind::BatchNorm, {x, channels, channels, channels, channels});
+  for (const Node& node : graph.nodes()) {
+    if (is_leaf(node.op)) continue;
+    SCOPED_TRACE(op_info(node.op).name);
+    expect_within_limits({graph, node, target()});
+  }
+}
+
+// An evaluation's graph takes no other; only statistics of a batch cannot keep it.
+TEST(Kernels, EndWithABatchInvariantOneWhereEvaluationNeedsIt) {
+  for (const OpInfo& op : op_table()) {
+    std::span<const kernels::Implementation> list = kernels::implementations(op.kind);
+    if (list.empty() || op.kind == OpKind::BatchNorm) continue;
+    EXPECT_TRUE(list.back().batch_invariant) << op.name;
+  }
+}
+
+std::set<kernels::Program> programs_at(int64_t batch, int64_t size) {
+  const std::vector<int64_t> two = {2, 2};
+  Graph graph;
+  Value x = graph.add_input("x", {DType::F32, {batch, size, size, 8}});
+  Value channels = graph.add_input("channels", {DType::F32, {8}});
+  Value pooled = graph.add(OpKind::MaxPool, {x}, {{"kernel", two}, {"stride", two}})[0];
+  graph.add(OpKind::BatchNorm, {x, channels, channels, channels, channels});
+  graph.add_one(OpKind::Add, {x, channels});
+  graph.add_one(OpKind::GlobalAvgPool, {pooled});
+  std::set<kernels::Program> found;
+  for (const Node& node : graph.nodes()) {
+    if (is_leaf(node.op)) continue;
+    NodeContext context{graph, node, target()};
+    for (const kernels::Launch& launch : chosen(context)->launches(context)) {
+      found.insert(launch.program);
+    }
+  }
+  return found;
+}
+
+// An image more in a batch, or a larger one, must not mean another compilation.
+TEST(Kernels, ShapesAreArguments) {
+  EXPECT_EQ(programs_at(4, 32), programs_at(7, 40));
+}
+
+}  // namespace
+}  // namespace pounce
