@@ -6,6 +6,7 @@
 
 #include "backend/kernels/families.h"
 #include "base/error.h"
+#include "base/half.h"
 
 namespace pounce::kernels {
 namespace {
@@ -24,44 +25,47 @@ int64_t fill_bits(DType dtype, double value) {
       return bits_of(value);
     case DType::F32:
       return bits_of(float(value));
+    case DType::F16:
+      return half_from_float(float(value));
+    case DType::BF16:
+      return bfloat16_from_float(float(value));
     case DType::I64:
       return int64_t(value);
     case DType::I32:
       return bits_of(int32_t(value));
     case DType::U8:
       return bits_of(uint8_t(value));
-    default:
-      fail(ErrorKind::Internal, "fill of {}", dtype_name(dtype));
   }
+  fail(ErrorKind::Internal, "fill of a type without a name");
 }
 
-bool is_half(DType dtype) {
-  return dtype == DType::F16 || dtype == DType::BF16;
+Launch moving_launch(const char* entry, DType dtype, int64_t count) {
+  return {.program = {"layout", {{"ELEMENT", element_of(int64_t(dtype_bytes(dtype)))}}},
+          .entry = entry,
+          .groups = {groups_for(count, kElementsAGroup), 1, 1},
+          .items = kItems};
 }
 
 std::vector<Launch> launch_fill(const NodeContext& context) {
   const TensorType& y = context.output(0);
-  double value = context.node.attributes.number("value");
-  int64_t count = y.shape.elements();
-  Launch launch{.groups = {groups_for(count, kElementsAGroup), 1, 1}, .items = kItems};
-  if (is_half(y.dtype)) {
-    launch.program = {"image", {{"Y_TYPE", storage(y.dtype)}}};
-    launch.entry = "fill";
-    launch.arguments = {output(0), float(value), count};
-  } else {
-    launch.program = {"layout", {{"ELEMENT", element_of(int64_t(dtype_bytes(y.dtype)))}}};
-    launch.entry = "fill";
-    launch.arguments = {output(0), fill_bits(y.dtype, value), count};
-  }
+  int64_t bits = fill_bits(y.dtype, context.node.attributes.number("value"));
+  Launch launch = moving_launch("fill", y.dtype, y.shape.elements());
+  launch.arguments = {output(0), bits, y.shape.elements()};
+  return {launch};
+}
+
+std::vector<Launch> launch_select(const NodeContext& context) {
+  const TensorType& y = context.output(0);
+  Launch launch = moving_launch("select_by", y.dtype, y.shape.elements());
+  launch.arguments = {input(0), input(1), input(2), output(0), y.shape.elements()};
   return {launch};
 }
 
 std::vector<Launch> launch_lookup(const NodeContext& context) {
   const TensorType& table = context.input(0);
-  return {{.program = {"layout", {{"ELEMENT", element_of(int64_t(dtype_bytes(table.dtype)))}}},
-           .entry = "lookup",
-           .arguments = {input(0), input(1), output(0), table.shape.elements() - 1},
-           .items = kItems}};
+  Launch launch = moving_launch("lookup", table.dtype, 1);
+  launch.arguments = {input(0), input(1), output(0), table.shape.elements() - 1};
+  return {launch};
 }
 
 Launch scalar_launch(const char* entry, std::vector<Argument> arguments) {
@@ -75,6 +79,14 @@ std::vector<Launch> launch_increment(const NodeContext&) {
 std::vector<Launch> launch_clip_divisor(const NodeContext& context) {
   return {scalar_launch("clip_divisor", {input(0), input(1), output(0),
                                          float(context.node.attributes.number("max_norm"))})};
+}
+
+std::vector<Launch> launch_loss_scale(const NodeContext& context) {
+  const Attributes& attributes = context.node.attributes;
+  return {scalar_launch("loss_scale",
+                        {input(0), input(1), input(2), input(3), output(0), output(1), output(2),
+                         output(3), attributes.integer("growth_interval"),
+                         float(attributes.number("least")), float(attributes.number("most"))})};
 }
 
 // How scan.k cuts a tensor: at most 1024 parts of at least 4096 elements.
@@ -122,10 +134,27 @@ std::vector<Launch> launch_sum_squares(const NodeContext& context) {
   return {part, end};
 }
 
+std::vector<Launch> launch_largest_magnitude(const NodeContext& context) {
+  Parts p(context.input(0));
+  Operand partial = Sections(context.target).add(p.parts, sizeof(float));
+  Launch part = scan_launch(context, "largest_magnitude_part", p.parts);
+  part.arguments = {input(0), partial, p.count, p.chunk};
+  Launch end = scan_launch(context, "largest_magnitude_end", 1);
+  end.arguments = {partial, output(0), p.parts};
+  return {part, end};
+}
+
 }  // namespace
 
 std::vector<Row> control_kernels() {
   return {
+      {OpKind::Select, {.name = "select", .launches = launch_select}},
+      {OpKind::LossScale, {.name = "scalar", .launches = launch_loss_scale}},
+      {OpKind::LargestMagnitude,
+       {.name = "scan",
+        .refuse = refuse_f64,
+        .workspace_bytes = parts_bytes<float>,
+        .launches = launch_largest_magnitude}},
       {OpKind::Fill, {.name = "fill", .launches = launch_fill}},
       {OpKind::Lookup, {.name = "lookup", .launches = launch_lookup}},
       {OpKind::Increment, {.name = "scalar", .launches = launch_increment}},

@@ -72,6 +72,10 @@ std::vector<Launch> launch_bias_add(const NodeContext& context) {
   return elementwise_launches(context, "y = x0 + x1;");
 }
 
+std::vector<Launch> launch_cast(const NodeContext& context) {
+  return elementwise_launches(context, "y = x0;");
+}
+
 }  // namespace
 
 std::vector<Row> elementwise_kernels() {
@@ -83,6 +87,8 @@ std::vector<Row> elementwise_kernels() {
   }
   rows.push_back({OpKind::BiasAdd,
                   {.name = "elementwise", .refuse = refuse_f64, .launches = launch_bias_add}});
+  rows.push_back(
+      {OpKind::Cast, {.name = "elementwise", .refuse = refuse_f64, .launches = launch_cast}});
   return rows;
 }
 

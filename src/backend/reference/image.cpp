@@ -43,7 +43,8 @@ HostKernel make_one_hot(const NodeContext& context) {
 
 std::vector<Row> image_kernels() {
   return {
-      {OpKind::NormalizeImage, {.name = "reference", .make = make_normalize_image}},
+      {OpKind::NormalizeImage,
+       {.name = "reference", .refuse = refuse_other_floats, .make = make_normalize_image}},
       {OpKind::OneHot, {.name = "reference", .make = make_one_hot}},
   };
 }
