@@ -160,7 +160,8 @@ def main():
                "avif": list(avifs()), "heic": list(heics())}
     # By content: these targets take every format.
     every = [seeds[i] for seeds in formats.values() for i in (0, len(seeds) - 1)]
-    folders = {**formats, "exif": list(exifs()), "header": every, "image": every}
+    folders = {**formats, "exif": list(exifs()), "header": every, "image": every,
+               "prepare": formats["jpeg"] + formats["png"][:1]}
     for folder, seeds in folders.items():
         (out / folder).mkdir(parents=True, exist_ok=True)
         for name, content in seeds:

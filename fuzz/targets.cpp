@@ -5,6 +5,7 @@
 
 #include "data/codecs.h"
 #include "data/header.h"
+#include "data/prepare.h"
 
 namespace pounce::fuzz {
 namespace {
@@ -36,6 +37,32 @@ void run_decoder(std::span<const uint8_t> bytes) {
   }
 }
 
+// Random crops of several sizes: windows and reduced scales of a JPEG, and what they are resized to.
+void run_prepare(std::span<const uint8_t> bytes) {
+  if (is_too_large(bytes)) return;
+  Image image;
+  bool is_sound = bool(decode_image(bytes, image, {}));
+  for (int size : {3, 24}) {
+    PrepareRule rule;
+    rule.preprocessing.image_size = size;
+    rule.augmentation.crop_min = 0.08;
+    Preparer preparer(rule), other(rule);
+    std::vector<uint8_t> out(size_t(size) * size_t(size) * 3), again(out.size(), 0xFF);
+    for (uint64_t seed = 0; seed < 3; ++seed) {
+      AugmentKey key{.seed = seed};
+      Result<void> done = preparer.from_bytes(bytes, key, out.data());
+      POUNCE_ASSERT(bool(other.from_bytes(bytes, key, again.data())) == bool(done));
+      // What can be decoded as a whole can be in part, and gives the same pixels.
+      POUNCE_ASSERT(done || !is_sound);
+      if (!done) continue;
+      POUNCE_ASSERT(out == again);
+      if (!is_sound || may_decode_scaled(image.width, image.height, rule)) continue;
+      preparer.from_pixels(image, key, out.data());
+      POUNCE_ASSERT(out == again);
+    }
+  }
+}
+
 void run_exif(std::span<const uint8_t> bytes) {
   int orientation = exif_orientation(bytes);
   POUNCE_ASSERT(orientation >= 1 && orientation <= 8);
@@ -64,6 +91,7 @@ constexpr Target kTargets[] = {
     {"image", run_decoder<kDecodeAny>},
     {"jpeg", run_decoder<decode_jpeg>},
     {"png", run_decoder<decode_png>},
+    {"prepare", run_prepare},
     {"tiff", run_decoder<decode_tiff>},
     {"webp", run_decoder<decode_webp>},
 };
