@@ -13,14 +13,15 @@ OUT/start.safetensors        ResNet-18 for CLASSES classes: where the 30 steps b
 OUT/steps.safetensors        images U8 30,16,64,64,3; labels I32 30,16; the losses of PyTorch in float32
                              and in float64, F64 30 each
 
-The steps: SGD 0.003, momentum 0.9, no weight decay, a constant rate, images normalised as ImageNet's,
-and zero_init_residual=True. SGD 0.01 from torchvision's other start would judge nobody: rounding
-decides on which side of 0 a few of three million activations fall, gradients differ by about the
-square root of the share that changes sides, and PyTorch's own float32 was up to 47 % from its
-float64 on such images with weaker tints (1.2 % with zero_init_residual). Where residual branches start at 0 they open slowly,
-and all their weights train all the same.
-Printed: how far float32 is from float64, which must be under half of TOLERANCE, and how far a rate
-that is 1 % larger would move the losses. Nothing of it is committed.
+The steps: SGD 0.01, momentum 0.9, no weight decay, a constant rate, uniform noise as images and
+random labels, images normalised as ImageNet's, and zero_init_residual=True. What rounding moves
+grows with every step: on photos PyTorch's own float32 ends 10 % from its float64, since rounding
+decides on which side of 0 a few of three million activations fall. Noise is the calmest input, and
+even there it depends on the batches. So batches are searched for by which one can judge: those of
+the first seed where PyTorch's float32 keeps within half of TOLERANCE of its float64 in each of
+three ways to compute (contiguous, channels-last, without oneDNN).
+Printed: what each seed gave, and how far a rate that is 1 % larger would move the losses. Nothing of
+it is committed.
 Needs: pip install torch==2.15.0 torchvision==0.29.2 numpy safetensors
 """
 import pathlib
@@ -32,40 +33,48 @@ import torchvision
 from safetensors.torch import save_file
 from torch.nn import functional
 
-CLASSES, STEPS, BATCH, SIZE = 4, 30, 16, 64
-LEARNING_RATE, MOMENTUM = 0.003, 0.9
+CLASSES, STEPS, BATCH, SIZE = 100, 30, 16, 64
+LEARNING_RATE, MOMENTUM = 0.01, 0.9
+SEEDS = range(1, 21)
 TOLERANCE = 1e-3
 MEAN, STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
 
 
-def make_batches():
-    """Smooth pictures with some noise; each class has a tint of its own, which can be learnt."""
-    random = numpy.random.default_rng(5)
-    labels = random.integers(0, CLASSES, (STEPS, BATCH))
-    tints = random.uniform(-40, 40, (CLASSES, 3))
-    coarse = torch.from_numpy(random.uniform(108, 148, (STEPS * BATCH, 3, 8, 8)))
-    smooth = functional.interpolate(coarse, size=(SIZE, SIZE), mode="bilinear", align_corners=False)
-    images = smooth.permute(0, 2, 3, 1).numpy().reshape(STEPS, BATCH, SIZE, SIZE, 3)
-    images = images + tints[labels][:, :, None, None, :] + random.normal(0, 20, images.shape)
-    return (torch.from_numpy(images.clip(0, 255).astype(numpy.uint8)).contiguous(),
-            torch.from_numpy(labels.astype(numpy.int32)))
+def make_batches(seed):
+    random = numpy.random.default_rng(seed)
+    images = random.integers(0, 256, (STEPS, BATCH, SIZE, SIZE, 3), dtype=numpy.uint8)
+    labels = random.integers(0, CLASSES, (STEPS, BATCH), dtype=numpy.int32)
+    return torch.from_numpy(images), torch.from_numpy(labels)
 
 
-def train(state, images, labels, dtype, learning_rate=LEARNING_RATE):
+def train(state, images, labels, dtype, learning_rate=LEARNING_RATE,
+          memory_format=torch.contiguous_format):
     """The mean loss of every step."""
     model = torchvision.models.resnet18(num_classes=CLASSES).to(dtype)
     model.load_state_dict(state)
+    model = model.to(memory_format=memory_format)
     optimizer = torch.optim.SGD(model.parameters(), lr=learning_rate, momentum=MOMENTUM)
     mean, std = torch.tensor(MEAN, dtype=dtype), torch.tensor(STD, dtype=dtype)
     losses = []
     for batch, target in zip(images, labels):
         pixels = ((batch.to(dtype) / 255 - mean) / std).permute(0, 3, 1, 2)
+        pixels = pixels.contiguous(memory_format=memory_format)
         loss = functional.cross_entropy(model(pixels), target.long())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
     return torch.tensor(losses, dtype=torch.float64)
+
+
+def train_singly(state, images, labels):
+    """float32 in each way to compute, by name."""
+    ways = {"contiguous": train(state, images, labels, torch.float32),
+            "channels-last": train(state, images, labels, torch.float32,
+                                   memory_format=torch.channels_last)}
+    with torch.backends.mkldnn.flags(enabled=False):
+        ways["without oneDNN"] = train(state, images, labels, torch.float32)
+    return ways
 
 
 def largest_difference(losses, expected):
@@ -91,21 +100,26 @@ def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
     write_forms(out)
-    torch.manual_seed(2)
-    state = torchvision.models.resnet18(num_classes=CLASSES, zero_init_residual=True).state_dict()
-    save_file(state, out / "start.safetensors")
-    images, labels = make_batches()
-    single = train(state, images, labels, torch.float32)
-    double = train(state, images, labels, torch.float64)
-    difference = largest_difference(single, double)
+    for seed in SEEDS:
+        torch.manual_seed(seed)
+        state = torchvision.models.resnet18(num_classes=CLASSES,
+                                            zero_init_residual=True).state_dict()
+        images, labels = make_batches(seed)
+        double = train(state, images, labels, torch.float64)
+        ways = train_singly(state, images, labels)
+        apart = {name: largest_difference(losses, double) for name, losses in ways.items()}
+        print(f"seed {seed}: float32 from float64: "
+              + ", ".join(f"{name} {each:.1e}" for name, each in apart.items()), flush=True)
+        if max(apart.values()) < TOLERANCE / 2:
+            break
+    else:
+        sys.exit("with none of the seeds PyTorch's float32 is near enough to judge another by")
     faster = train(state, images, labels, torch.float32, 1.01 * LEARNING_RATE)
-    print(f"losses from {double[0]:.4f} to {double[-1]:.4f}; largest relative difference of float32 "
-          f"from float64: {difference:.1e}; of a rate 1 % larger: "
+    print(f"losses from {double[0]:.4f} to {double[-1]:.4f}; a rate 1 % larger moves them by "
           f"{largest_difference(faster, double):.1e}")
-    if not difference < TOLERANCE / 2:
-        sys.exit("float32 is too far from float64 here to judge another program by")
-    save_file({"images": images, "labels": labels, "losses": single, "losses_float64": double},
-              out / "steps.safetensors")
+    save_file(state, out / "start.safetensors")
+    save_file({"images": images, "labels": labels, "losses": ways["contiguous"],
+               "losses_float64": double}, out / "steps.safetensors")
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ TEST_F(InitCheck, ThirtyStepsHavePyTorchsLosses) {
   ASSERT_THAT(expected, SizeIs(kSteps));
   ASSERT_THAT(labels, SizeIs(kSteps * kBatch));
 
-  ModelInfo network = network_info("resnet18", 4);
+  ModelInfo network = network_info("resnet18", 100);
   network.image_size = 64;
   StartWeights start(file("start.safetensors"), network);
   ASSERT_THAT(start.report().loaded, SizeIs(kEntries + 2));
@@ -88,7 +88,7 @@ TEST_F(InitCheck, ThirtyStepsHavePyTorchsLosses) {
   spec.updates = int64_t(kSteps);
   StepRunner runner(open_device("cpu", 0), spec, {kBatch}, {});
   runner.initialize(0, 0, &start);
-  runner.set_learning_rates(std::vector<float>(kSteps, 0.003f));
+  runner.set_learning_rates(std::vector<float>(kSteps, 0.01f));
 
   double worst = 0;
   for (size_t step = 0; step < kSteps; ++step) {
