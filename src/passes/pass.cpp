@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "ir/verify.h"
+#include "passes/autocast.h"
 
 namespace pounce {
 namespace {
@@ -29,6 +30,25 @@ void check_disabled(const PassOptions& options) {
   }
 }
 
+// Timed, and verified afterwards.
+template <typename Run>
+Graph run_pass(std::string_view name, const Run& run, const Graph& graph,
+               std::vector<PassReport>* reports) {
+  auto start = std::chrono::steady_clock::now();
+  Graph next = run(graph);
+  std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  try {
+    verify_graph(next);
+  } catch (Error& error) {
+    error.add_context(fmt::format("after pass {}", name));
+    throw;
+  }
+  if (reports != nullptr) {
+    reports->push_back({name, took.count(), graph.nodes().size(), next.nodes().size()});
+  }
+  return next;
+}
+
 }  // namespace
 
 std::span<const Pass> pass_list() {
@@ -38,21 +58,13 @@ std::span<const Pass> pass_list() {
 Graph run_passes(const Graph& graph, const PassOptions& options, std::vector<PassReport>* reports) {
   check_disabled(options);
   Graph current = graph;
+  if (options.precision != DType::F32) {
+    auto run = [&](const Graph& before) { return autocast(before, options.precision); };
+    current = run_pass("autocast", run, current, reports);
+  }
   for (const Pass& pass : kPasses) {
     if (std::count(options.disabled.begin(), options.disabled.end(), pass.name) > 0) continue;
-    auto start = std::chrono::steady_clock::now();
-    Graph next = pass.run(current);
-    std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-    try {
-      verify_graph(next);
-    } catch (Error& error) {
-      error.add_context(fmt::format("after pass {}", pass.name));
-      throw;
-    }
-    if (reports != nullptr) {
-      reports->push_back({pass.name, took.count(), current.nodes().size(), next.nodes().size()});
-    }
-    current = std::move(next);
+    current = run_pass(pass.name, pass.run, current, reports);
   }
   return current;
 }

@@ -30,10 +30,13 @@ struct PassReport {
 
 struct PassOptions {
   std::vector<std::string> disabled;
+  // F16 or BF16: mixed precision, as the first of all passes (passes/autocast.h).
+  DType precision = DType::F32;
 };
 
-// Runs the list over `graph`. Throws InvalidArgument for a disabled name that is unknown or
-// required, listing those that can be disabled. `reports` may be null.
+// Runs autocast, where a precision is set, and the list over `graph`. Throws InvalidArgument for a
+// disabled name that is unknown or required, listing those that can be disabled. `reports` may be
+// null.
 Graph run_passes(const Graph& graph, const PassOptions& options, std::vector<PassReport>* reports);
 
 // The passes, one file each.

@@ -76,6 +76,22 @@ TEST(ReferenceHalf, CastsAsTheConversions) {
   }
 }
 
+// The same node in f32 and then rounded, for what makes a half of other types.
+TEST(ReferenceHalf, NarrowsWhatF32Computes) {
+  std::unique_ptr<Backend> backend = make_backend("reference");
+  for (const OpCase& op_case : narrowing_cases()) {
+    if (op_case.op != OpKind::NormalizeImage && op_case.op != OpKind::Fill) continue;
+    SCOPED_TRACE(op_case.name);
+    OpCase wide = op_case;
+    wide.attributes.set("dtype", std::string("f32"));
+    Tensors inputs = case_inputs(op_case, DType::F32);
+    Tensors expected = run_graph(*backend, build_case(wide, DType::F32), inputs).outputs;
+    Tensors found = run_graph(*backend, build_case(op_case, DType::F32), inputs).outputs;
+    EXPECT_TRUE(is_half(found.at("y").type.dtype));
+    EXPECT_EQ(found, narrowed(expected, found));
+  }
+}
+
 // A sum of 4096 halves beyond their largest number: rounded to f32 only.
 TEST(ReferenceHalf, SumsComeOutWide) {
   Graph graph;
@@ -112,6 +128,14 @@ TEST(CpuHalf, IsRefusedWithTheReason) {
           backend->supports(graph, graph.nodes().back(), backend->target()).value_or("");
       EXPECT_THAT(reason, testing::HasSubstr(dtype_name(half))) << op_case.name;
     }
+  }
+}
+
+TEST(CpuHalf, MakesNoHalf) {
+  std::unique_ptr<Backend> backend = make_backend("cpu", {.threads = 1});
+  for (const OpCase& op_case : narrowing_cases()) {
+    Graph graph = build_case(op_case, DType::F32);
+    EXPECT_TRUE(backend->supports(graph, graph.nodes().back(), backend->target())) << op_case.name;
   }
 }
 

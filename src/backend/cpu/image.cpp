@@ -30,7 +30,8 @@ HostKernel make_normalize_image(const NodeContext& context) {
 }  // namespace
 
 std::vector<Row> image_kernels() {
-  return {{OpKind::NormalizeImage, {.name = "table", .make = make_normalize_image}}};
+  return {{OpKind::NormalizeImage,
+           {.name = "table", .refuse = refuse_other_floats, .make = make_normalize_image}}};
 }
 
 }  // namespace pounce::cpu

@@ -169,7 +169,8 @@ std::vector<OpInfo> reduce_ops() {
        .outputs = {"y"},
        .attributes = {},
        .infer = infer_largest_magnitude,
-       .half_operands = 1},
+       .half_operands = 1,
+       .autocast = Autocast::Follow},
       // Over the last axis.
       softmax(OpKind::Softmax, "softmax"),
       softmax_bwd(OpKind::SoftmaxBwd, "softmax_bwd"),
