@@ -32,6 +32,7 @@ struct ModelDescription {
   std::string version;               // of the Pounce that wrote it
   int64_t parameters = 0;            // trained ones, in the file
   std::vector<std::string> classes;  // in label order
+  std::string precision;             // of its training: fp32, bf16, fp16
   int image_size = 0;                // pixels, square
   std::string fit, crop, interpolation, alpha;
   int shrink = 0;                       // above 0: short sides beyond it were reduced to it first

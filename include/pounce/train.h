@@ -34,6 +34,11 @@ enum class SamplerKind { Uniform, Balanced };
 // unusable.
 enum class BadFilePolicy { Auto, Skip, Stop };
 
+// What convolutions and matrix products compute in, and activations are stored in; weights,
+// statistics, the loss and the last layer are fp32 always. Auto: what the device is built for; an
+// update that overflows in it is repeated in a wider one.
+enum class Precision { Auto, Fp32, Bf16, Fp16 };
+
 // Where images are kept from one epoch to the next. Auto: nowhere at first; in memory from the
 // epoch on that follows one in which the steps waited for images. Ram: in this process. Disk: in a
 // file of the cache folder, kept for later runs. None of these changes a result. Shrunk: pictures
@@ -97,6 +102,7 @@ struct TrainConfig {
   int workers = 0;              // decode threads; 0: as many as prove useful
   int threads = 0;              // compute threads; 0: as many as there are cores
   std::string device = "auto";  // auto, cpu
+  Precision precision = Precision::Auto;
 };
 
 // A file that was left out, as skipped.tsv lists it.
@@ -110,6 +116,7 @@ struct SkippedFileInfo {
 struct RunBegin {
   std::string run_folder;  // empty in a dry run
   std::string device;      // "cpu, 8 threads"
+  std::string precision;   // "fp32", "bf16", "fp16"
   std::string model;
   int64_t parameters = 0;
   std::vector<std::string> classes;   // in label order
@@ -174,9 +181,9 @@ struct EpochEnd {
   // Where that is more than a twentieth: "read", "decode" or "transform", whichever took the decode
   // threads longest; else "".
   std::string data_limit;
-  int64_t skipped = 0;  // files left out so far
-  int64_t skipped_updates = 0;
-  double loss_scale = 1;
+  int64_t skipped = 0;          // files left out so far
+  int64_t skipped_updates = 0;  // of the run, for their gradients overflowed; fp16 alone
+  double loss_scale = 1;        // of fp16
   int64_t planned_bytes = 0;
   int64_t allocated_bytes = 0;
   int64_t peak_bytes = 0;  // resident, of the process

@@ -31,6 +31,7 @@ struct TrainerOptions {
   double ema_decay = 0;                    // of averaged weights, which the model then has; 0: none
   int patience = 0;                        // of fit: epochs without a better model; 0: no limit
   LossFunction loss = {};                  // default: cross-entropy
+  Precision precision = Precision::Auto;   // of products and activations, until the Trainer ends
 };
 
 // Of one pass over the training images, while the weights changed.
@@ -39,8 +40,12 @@ struct TrainResult {
   double loss = 0;  // mean over the images, as weighted
   double accuracy = 0;
   int64_t images = 0;
-  int64_t skipped = 0;       // images that could not be used, in this epoch
-  double learning_rate = 0;  // of the last update
+  int64_t skipped = 0;          // images that could not be used, in this epoch
+  double learning_rate = 0;     // of the last update
+  int64_t skipped_updates = 0;  // of all epochs so far, for their gradients overflowed: fp16 alone
+  double loss_scale = 1;        // of fp16
+  // What overflowed in half precision, and what became of it: a sentence each.
+  std::vector<std::string> warnings;
   double seconds = 0;
   bool interrupted = false;
 };
@@ -77,6 +82,7 @@ class POUNCE_API Trainer {
   // Takes the loaders over. Throws InvalidArgument for options out of range; where classes or image
   // size of a loader, or the centre crop of an unaugmented one, are not the model's; where
   // the model has a Trainer; where the network cannot train on a batch so small. OutOfMemory.
+  // Device where the model's device does not compute in the precision.
   Trainer(Model& model, Loader train, std::optional<Loader> validation = std::nullopt,
           Optimizer optimizer = AdamW{}, TrainerOptions options = {});
   Trainer(Trainer&&) noexcept;

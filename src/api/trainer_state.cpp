@@ -137,6 +137,7 @@ void TrainerState::begin(const Optimizer& optimizer) {
   spec.optimizer = to_settings(optimizer);
   spec.optimizer.clip_norm = options_.clip_grad;
   spec.optimizer.ema_decay = options_.ema_decay;
+  spec.precision = choose_precision(options_.precision, *model_->device->open.backend);
   int batch = train_->options.batch_size;
   int64_t each = updates_per_epoch(train_->images.size(), batch);
   spec.updates = each * options_.epochs;
@@ -145,6 +146,8 @@ void TrainerState::begin(const Optimizer& optimizer) {
   model_->begin_training(spec, batch_sizes_of(*train_),
                          validation_ ? batch_sizes_of(*validation_) : std::set<int>{});
   model_->runner->set_learning_rates(learning_rates_);
+  guarded_.emplace(*model_->runner, options_.precision == Precision::Auto,
+                   [this](const std::string& warning) { warnings_.push_back(warning); });
 }
 
 TrainerState::~TrainerState() {
@@ -165,6 +168,7 @@ TrainResult TrainerState::train_epoch(const std::stop_token& stop) {
   double start = monotonic_seconds();
   TrainResult result;
   Tally tally;
+  warnings_.clear();
   train_->start_epoch(uint32_t(epochs_done_));
   result.epoch = ++epochs_done_;
   while (!stop.stop_requested()) {
@@ -181,7 +185,12 @@ TrainResult TrainerState::train_epoch(const std::stop_token& stop) {
   result.loss = tally.loss();
   result.accuracy = tally.accuracy();
   result.images = tally.images;
-  result.learning_rate = learning_rates_[size_t(std::max<int64_t>(0, updates_ - 1))];
+  int64_t applied = model_->runner->applied_updates();
+  result.learning_rate = learning_rates_[size_t(std::max<int64_t>(0, applied - 1))];
+  result.skipped_updates = guarded_->skipped_updates();
+  result.loss_scale = double(model_->runner->loss_scale().scale);
+  result.warnings = warnings_;
+  model_->info.precision = precision_name(model_->runner->spec().precision);
   result.seconds = monotonic_seconds() - start;
   if (validation_ == nullptr && !result.interrupted) remember(std::nullopt, 0);
   return result;
@@ -190,9 +199,10 @@ TrainResult TrainerState::train_epoch(const std::stop_token& stop) {
 void TrainerState::train_batch(const ImageBatch& batch, Tally& tally) {
   std::vector<float> weights;
   for (int32_t label : batch.labels) weights.push_back(class_weights_[size_t(label)]);
-  StepResult step = model_->runner->train(batch.images, batch.labels, weights);
-  check_finite(batch);
+  UpdateOutcome outcome = guarded_->train(batch.images, batch.labels, weights);
+  check_finite(batch, outcome);
   ++updates_;
+  const StepResult& step = outcome.result;
   for (size_t i = 0; i < step.losses.size(); ++i) tally.add(step.losses[i], step.ranks[i]);
 }
 
@@ -210,11 +220,12 @@ bool TrainerState::can_train(int batch) {
   }
 }
 
-void TrainerState::check_finite(const ImageBatch& batch) {
-  std::optional<NonFinite> found = model_->runner->non_finite();
+void TrainerState::check_finite(const ImageBatch& batch, const UpdateOutcome& outcome) {
+  const std::optional<NonFinite>& found = outcome.non_finite;
   if (!found) return;
   std::string where = found->tensor;
   if (found->row) where += " of " + train_->images.path(batch.indices.at(*found->row));
+  if (!outcome.report.empty()) where += "; " + outcome.report;
   diverged_.emplace(ErrorKind::Diverged,
                     fmt::format("training diverged at update {}: a number that is not finite in {}",
                                 updates_ + 1, where),

@@ -8,6 +8,7 @@
 #include "api/loader_state.h"
 #include "api/model_state.h"
 #include "pounce/trainer.h"
+#include "train/guarded_updates.h"
 #include "train/metrics.h"
 
 namespace pounce {
@@ -42,7 +43,7 @@ class TrainerState {
   void begin(const Optimizer& optimizer);
   void train_batch(const ImageBatch& batch, Tally& tally);
   bool can_train(int batch);
-  void check_finite(const ImageBatch& batch);
+  void check_finite(const ImageBatch& batch, const UpdateOutcome& outcome);
   void remember(std::optional<double> accuracy, double loss);
   bool is_patience_over() const;
   const Best& best() const;
@@ -53,7 +54,9 @@ class TrainerState {
   TrainerOptions options_;
   std::vector<float> class_weights_;  // by label
   std::vector<float> learning_rates_;
-  std::set<int> too_small_;  // batch sizes that the network cannot train on
+  std::optional<GuardedUpdates> guarded_;
+  std::vector<std::string> warnings_;  // of the epoch in progress
+  std::set<int> too_small_;            // batch sizes that the network cannot train on
   int64_t updates_ = 0;
   int epochs_done_ = 0;
   std::optional<Error> diverged_;

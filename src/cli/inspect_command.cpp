@@ -34,8 +34,9 @@ std::string image_words(const ModelDescription& model) {
 }
 
 std::string description_lines(const ModelDescription& model) {
-  return fact("model", fmt::format("{}, {} parameters, written by Pounce {}", model.model,
-                                   group_digits(model.parameters), model.version)) +
+  return fact("model",
+              fmt::format("{}, {} parameters, trained in {}, written by Pounce {}", model.model,
+                          group_digits(model.parameters), model.precision, model.version)) +
          fact("classes", fmt::format("{}: {}", model.classes.size(),
                                      list_some(model.classes, kClassesNamed))) +
          fact("images", image_words(model)) +

@@ -57,6 +57,7 @@ Json description_object(const ModelDescription& model) {
           {"version", model.version},
           {"parameters", model.parameters},
           {"classes", model.classes},
+          {"precision", model.precision},
           {"image_size", model.image_size},
           {"fit", model.fit},
           {"shrink", model.shrink},
@@ -207,9 +208,9 @@ std::string dump_json(const EvalRecord& record) {
 std::span<const JsonEventKeys> json_event_keys() {
   static const std::vector<JsonEventKeys> table = {
       {"run_begin",
-       {"device", "model", "parameters", "classes", "class_images", "train_images", "val_images",
-        "test_images", "val_is_split_off", "skipped", "is_imbalanced", "updates", "memory",
-        "run_folder", "config"}},
+       {"device", "precision", "model", "parameters", "classes", "class_images", "train_images",
+        "val_images", "test_images", "val_is_split_off", "skipped", "is_imbalanced", "updates",
+        "memory", "run_folder", "config"}},
       {"init",
        {"path", "prefix", "head", "loaded", "replaced", "missing", "wrong_shape", "unknown"}},
       {"epoch",

@@ -80,9 +80,12 @@ std::string model_line(const RunBegin& run) {
   std::string weights = run.config.init.empty()
                             ? "random weights"
                             : fmt::format("weights from {}", base_name(run.config.init));
-  return fmt::format(
-      "{}, {} px, {}, {}, memory {} planned", run.model, run.config.image_size.value_or(0), weights,
-      count_of(run.config.epochs.value_or(0), "epoch", "epochs"), human_bytes(run.memory_bytes));
+  bool is_half = run.precision == "bf16" || run.precision == "fp16";
+  std::string precision = is_half ? ", " + run.precision : "";
+  return fmt::format("{}, {} px{}, {}, {}, memory {} planned", run.model,
+                     run.config.image_size.value_or(0), precision, weights,
+                     count_of(run.config.epochs.value_or(0), "epoch", "epochs"),
+                     human_bytes(run.memory_bytes));
 }
 
 std::string value_of(const TrainConfig& config, std::string_view name) {

@@ -133,6 +133,14 @@ void Graph::store(Value variable, Value value) {
   stores_.push_back({variable, value});
 }
 
+void Graph::replace_store(Value variable, Value value) {
+  POUNCE_ASSERT(type(variable) == type(value));
+  auto at = std::find_if(stores_.begin(), stores_.end(),
+                         [&](const Store& store) { return store.variable == variable; });
+  POUNCE_ASSERT(at != stores_.end());
+  at->value = value;
+}
+
 void Graph::add_output(std::string name, Value value) {
   if (find_output(name).valid()) {
     fail(ErrorKind::InvalidArgument, "output \"{}\" exists already", name);

@@ -86,6 +86,8 @@ class Graph {
 
   // The variable takes `value` when the program ends. One store a variable; types must agree.
   void store(Value variable, Value value);
+  // Gives the store that the variable has another value of its type.
+  void replace_store(Value variable, Value value);
   void add_output(std::string name, Value value);
 
   // Evaluation promises that a sample's bits do not depend on the batch around it: such a graph is

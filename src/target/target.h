@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <string>
 
+#include "base/dtype.h"
+
 namespace pounce {
 
 enum class DeviceKind { Reference, Cpu, Cuda, OpenCl };
@@ -18,7 +20,9 @@ struct Target {
   int threads = 1;                    // threads a kernel may use; never part of its result
   size_t l2_bytes = size_t{1} << 20;  // of one core
   size_t memory_bytes = 0;            // 0: unknown
-  std::string libraries;              // e.g. "oneDNN 2.6.3": part of what makes bits equal
+  // What --precision auto computes products in here: a half the device is built for, or F32.
+  DType automatic_precision = DType::F32;
+  std::string libraries;  // e.g. "oneDNN 2.6.3": part of what makes bits equal
 };
 
 }  // namespace pounce

@@ -36,6 +36,7 @@ Json config_object(const TrainConfig& config) {
 Json to_json(const RunBegin& event) {
   return {{"type", "run_begin"},
           {"device", event.device},
+          {"precision", event.precision},
           {"model", event.model},
           {"parameters", event.parameters},
           {"classes", event.classes},

@@ -130,6 +130,7 @@ ModelDescription describe(const ModelInfo& info, const FileMetadata& metadata) {
   ModelDescription description;
   description.model = info.model;
   description.version = word("version");
+  description.precision = info.precision;
   description.classes = info.classes;
   description.image_size = info.image_size;
   description.fit = fit_name(info.fit);

@@ -40,6 +40,7 @@ std::string info_to_json(const ModelInfo& info) {
   if (info.split_fraction) {
     json["split"] = {{"rule", "xxh3(path)"}, {"val_fraction", *info.split_fraction}};
   }
+  json["precision"] = info.precision;
   json["version"] = POUNCE_VERSION;
   // Folder names need not be UTF-8; files of JSON must be.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -68,6 +69,7 @@ ModelInfo info_from_json(const std::string& text) {
   double shrink = json.value("shrink", 0.0);
   info.shrink = shrink >= 0 && shrink <= kMostShrink ? int(shrink) : -1;
   info.exif = json.value("exif", true);
+  info.precision = json.value("precision", "fp32");
   info.mean = json.at("mean").get<std::array<double, 3>>();
   info.std = json.at("std").get<std::array<double, 3>>();
   if (json.contains("split")) info.split_fraction = json.at("split").at("val_fraction");

@@ -29,6 +29,7 @@ struct ModelInfo {
   bool exif = true;     // the orientation of EXIF is applied; so it was where a file does not say
   std::array<double, 3> mean = {0.485, 0.456, 0.406};
   std::array<double, 3> std = {0.229, 0.224, 0.225};
+  std::string precision = "fp32";        // of the training; the weights are fp32 whatever it says
   std::optional<double> split_fraction;  // the rule that held validation images back
 };
 

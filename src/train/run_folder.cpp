@@ -159,12 +159,13 @@ void RunFolder::write_split(const ImageFolder& dataset) {
   write_file(join_path(path_, "split.tsv"), text);
 }
 
-void RunFolder::write_plan_record(const Session& session, const std::string& libraries) {
+void RunFolder::write_plan_record(const Session& session, const std::string& libraries,
+                                  std::string_view precision) {
   Json programs = Json::object();
   for (const std::string& name : session.program_names()) {
     programs[name] = program_record(session, name);
   }
-  Json record = {{"version", POUNCE_VERSION}, {"libraries", libraries}, {"precision", "fp32"},
+  Json record = {{"version", POUNCE_VERSION}, {"libraries", libraries}, {"precision", precision},
                  {"micro_batches", 1},        {"recompute", false},     {"programs", programs}};
   write_file(join_path(path_, "plan.json"), record.dump(1) + "\n");
 }

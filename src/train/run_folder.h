@@ -36,7 +36,8 @@ class RunFolder {
   // Which image belongs to which split: path, split, class.
   void write_split(const ImageFolder& dataset);
   // Implementation of every node, precision, memory: what makes bits equal besides the version.
-  void write_plan_record(const Session& session, const std::string& libraries);
+  void write_plan_record(const Session& session, const std::string& libraries,
+                         std::string_view precision);
   void write_skipped(const std::vector<SkippedFile>& skipped);
   // confusion.csv and worst.csv of the best model.
   void write_validation(const Validation& validation, const ImageFolder& data);

@@ -6,6 +6,7 @@
 
 #include "autodiff/autodiff.h"
 #include "base/error.h"
+#include "passes/copier.h"
 #include "passes/rename_variables.h"
 
 namespace pounce {
@@ -40,13 +41,43 @@ class StepBuilder {
     graph_.add_output(names::kRank, graph_.add_one(OpKind::TargetRank, {logits, labels}));
     check(logits, kLogitsTag);
     check(loss, kLossTag);
-    Value ones =
-        graph_.add_one(OpKind::Fill, {}, {{"value", 1.0}, {"shape", std::vector<int64_t>{batch}}});
+    if (spec_.precision != DType::F32) guard_statistics();
+    Value seed = loss_gradient(batch);
     std::vector<Value> wanted;
     for (const StateEntry& entry : network_.state) {
       if (entry.trained) wanted.push_back(entry.variable);
     }
-    return gradients(graph_, std::span(&loss, 1), std::span(&ones, 1), wanted);
+    return gradients(graph_, std::span(&loss, 1), std::span(&seed, 1), wanted);
+  }
+
+  bool scales_loss() const { return spec_.precision == DType::F16; }
+
+  Value loss_scale() {
+    Value known = graph_.find_variable(names::kLossScale);
+    if (known.valid()) return known;
+    return graph_.add_variable(names::kLossScale, {DType::F32, {}}, VariableRole::Scalar);
+  }
+
+  // 1 for each image, or the loss scale.
+  Value loss_gradient(int64_t batch) {
+    const std::vector<int64_t> shape = {batch};
+    if (scales_loss()) {
+      return graph_.add_one(OpKind::Broadcast, {loss_scale()}, {{"shape", shape}});
+    }
+    return graph_.add_one(OpKind::Fill, {}, {{"value", 1.0}, {"shape", shape}});
+  }
+
+  // A forward pass whose logits or loss are not finite leaves running statistics as they were, so
+  // that the update can be repeated in another precision. PyTorch's keep what overflowed.
+  void guard_statistics() {
+    const std::vector<Store> stores = graph_.stores();
+    for (const Store& store : stores) {
+      bool is_average = graph_.role(store.variable) == VariableRole::Statistic &&
+                        graph_.type(store.variable).dtype == DType::F32;
+      if (!is_average) continue;
+      graph_.replace_store(store.variable,
+                           graph_.add_one(OpKind::Select, {stop_, store.variable, store.value}));
+    }
   }
 
   Value add_loss(Value logits, Value targets, Value weights) {
@@ -73,26 +104,50 @@ class StepBuilder {
     return graph_.add_variable("gradient." + entry.name, entry.type, VariableRole::Gradient);
   }
 
-  // Sums over ranks, checks all gradients, then updates every parameter.
+  // Sums over ranks, checks all gradients, then updates every parameter, unless the stop flag is
+  // set or, with a loss scale, this update's gradients overflowed.
   void add_update_of(const std::vector<StateEntry>& state, std::vector<Value> grads) {
     Value rates = graph_.add_variable(names::kLearningRates, {DType::F32, {spec_.updates}},
                                       VariableRole::Scalar);
     Value updates = graph_.add_variable(names::kUpdates, {DType::I64, {}}, VariableRole::Scalar);
     Value divisor = graph_.add_input(names::kDivisor, {DType::F32, {}});
+    Value sticky = stop_;
+    if (scales_loss()) {
+      stop_ = graph_.add_one(OpKind::Fill, {},
+                             {{"value", 0.0},
+                              {"shape", std::vector<int64_t>{2}},
+                              {"dtype", std::string(dtype_name(DType::I64))}});
+      divisor = graph_.add_one(OpKind::Mul, {divisor, loss_scale()});
+    }
     for (size_t i : completion_order(grads)) {
       grads[i] = graph_.add_one(OpKind::AllReduce, {grads[i]});
       check(grads[i], kFirstGradientTag + int64_t(i));
     }
     if (spec_.optimizer.clip_norm > 0) divisor = clip(grads, divisor);
+    Value hold = scales_loss() ? adapt_loss_scale(sticky) : stop_;
     Value rate = graph_.add_one(OpKind::Lookup, {rates, updates});
-    UpdateScalars scalars{rate, updates, divisor, stop_};
+    UpdateScalars scalars{rate, updates, divisor, hold};
     auto gradient = grads.begin();
     for (const StateEntry& entry : state) {
       if (entry.trained) add_update(graph_, spec_.optimizer, entry, *gradient++, scalars);
     }
     if (spec_.optimizer.ema_decay > 0) add_moving_averages(state, scalars);
-    graph_.store(updates, graph_.add_one(OpKind::Increment, {updates, stop_}));
+    graph_.store(updates, graph_.add_one(OpKind::Increment, {updates, hold}));
     reduced_ = std::move(grads);
+  }
+
+  // From the flag of this update's overflow, which stop_ is, to the sticky one; returns the flag
+  // that holds the update.
+  Value adapt_loss_scale(Value sticky) {
+    Value counts =
+        graph_.add_variable(names::kScaleCounts, {DType::I64, {3}}, VariableRole::Scalar);
+    std::vector<Value> next =
+        graph_.add(OpKind::LossScale, {loss_scale(), counts, stop_, sticky},
+                   {{"growth_interval", spec_.loss_scale.growth_interval}}, names::kLossScale);
+    graph_.store(loss_scale(), next[0]);
+    graph_.store(counts, next[1]);
+    stop_ = next[2];
+    return next[3];
   }
 
   // The divisor that also keeps the norm of all gradients together below the limit.
@@ -100,6 +155,8 @@ class StepBuilder {
     Value sum =
         graph_.add_one(OpKind::Fill, {}, {{"value", 0.0}, {"shape", std::vector<int64_t>{}}});
     for (Value gradient : grads) sum = graph_.add_one(OpKind::SumSquares, {gradient, sum});
+    // Of scaled gradients the squares may overflow where they do not.
+    if (scales_loss()) check(sum, kFirstGradientTag + int64_t(grads.size()));
     return graph_.add_one(OpKind::ClipDivisor, {divisor, sum},
                           {{"max_norm", spec_.optimizer.clip_norm}});
   }
@@ -211,6 +268,52 @@ Graph build_update(const StepSpec& spec) {
   return builder.take();
 }
 
+namespace {
+
+bool is_measured(const Graph& graph, const Node& node) {
+  if (is_leaf(node.op) || node.op == OpKind::Fill) return false;
+  const TensorType& type = graph.type(node.outputs[0]);
+  return is_floating(type.dtype) && type.shape.rank() > 1;
+}
+
+// Nodes with the names of the layers they stand in: their own, or the last before them.
+std::string layer_label(const Node& node, const std::string& last_name) {
+  std::string op(op_info(node.op).name);
+  if (!node.name.empty()) return fmt::format("{} ({})", node.name, op);
+  return last_name.empty() ? op : fmt::format("{} after {}", op, last_name);
+}
+
+}  // namespace
+
+Graph build_range_check(const StepSpec& spec, int64_t batch) {
+  StepBuilder builder(spec);
+  std::vector<Value> grads = builder.add_passes(batch);
+  const Graph& step = builder.graph();
+  GraphCopier copier(step);
+  int loss = step.producer(step.find_output(names::kLoss));
+  std::string last_name;
+  std::map<std::string, int> times;  // unnamed nodes of one layer may be several
+  std::vector<Output> ranges;
+  for (size_t i = 0; i < step.nodes().size(); ++i) {
+    const Node& node = step.nodes()[i];
+    copier.copy(node);
+    if (!is_measured(step, node)) continue;
+    std::string label =
+        fmt::format("{} {}", int(i) < loss ? "forward" : "backward", layer_label(node, last_name));
+    if (!node.name.empty()) last_name = node.name;
+    Value range =
+        copier.result().add_one(OpKind::LargestMagnitude, {copier.mapped(node.outputs[0])});
+    int count = ++times[label];
+    ranges.push_back({count == 1 ? label : fmt::format("{} #{}", label, count), range});
+  }
+  Graph result = std::move(copier.result());
+  for (const Output& output : step.outputs()) {
+    result.add_output(output.name, copier.mapped(output.value));
+  }
+  for (const Output& output : ranges) result.add_output(output.name, output.value);
+  return result;
+}
+
 Graph build_evaluation(const StepSpec& spec, int64_t batch) {
   Graph graph;
   graph.require_batch_invariance();
@@ -232,7 +335,7 @@ std::string describe_stop_tag(const StepSpec& spec, int64_t tag) {
   for (const StateEntry& entry : network_state(spec)) {
     if (entry.trained && index++ == tag) return "the gradient of " + entry.name;
   }
-  return "an unknown tensor";
+  return tag == index ? "the norm of all gradients" : "an unknown tensor";
 }
 
 }  // namespace pounce

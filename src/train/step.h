@@ -20,6 +20,12 @@ using NetworkBuilder =
 // Appends a loss: logits N,K and targets N,K to the loss of each image, F32 N, before its weight.
 using LossBuilder = std::function<Value(Graph& graph, Value logits, Value targets)>;
 
+// Of fp16 (see the op loss_scale): powers of two.
+struct LossScaleSettings {
+  float start = 65536;
+  int64_t growth_interval = 2000;  // good updates before it doubles
+};
+
 struct StepSpec {
   NetworkBuilder network;
   LossBuilder loss;  // null: cross-entropy
@@ -30,20 +36,26 @@ struct StepSpec {
   double label_smoothing = 0;
   OptimizerSettings optimizer;
   int64_t updates = 1;  // length of the learning-rate table
+  // Of products and activations; whoever makes a Session hands it to its passes, too. With F16 the
+  // step scales its loss and skips updates whose gradients overflow.
+  DType precision = DType::F32;
+  LossScaleSettings loss_scale;
 };
 
 // Names of the programs' inputs, variables and outputs.
 namespace names {
-inline constexpr char kImages[] = "images";                 // input U8 N,S,S,3
-inline constexpr char kLabels[] = "labels";                 // input I32 N
-inline constexpr char kSampleWeights[] = "sample_weights";  // input F32 N
-inline constexpr char kDivisor[] = "divisor";               // input F32: samples of the update
-inline constexpr char kLearningRates[] = "learning_rates";  // variable F32, by update
-inline constexpr char kUpdates[] = "updates";               // variable I64: applied so far
-inline constexpr char kStop[] = "stop";                     // variable I64[2]: see check_finite
-inline constexpr char kLogits[] = "logits";                 // output F32 N,classes
-inline constexpr char kLoss[] = "loss";                     // output F32 N
-inline constexpr char kRank[] = "rank";                     // output I32 N: 0 is correct
+inline constexpr char kImages[] = "images";                  // input U8 N,S,S,3
+inline constexpr char kLabels[] = "labels";                  // input I32 N
+inline constexpr char kSampleWeights[] = "sample_weights";   // input F32 N
+inline constexpr char kDivisor[] = "divisor";                // input F32: samples of the update
+inline constexpr char kLearningRates[] = "learning_rates";   // variable F32, by update
+inline constexpr char kUpdates[] = "updates";                // variable I64: applied so far
+inline constexpr char kStop[] = "stop";                      // variable I64[2]: see check_finite
+inline constexpr char kLossScale[] = "loss_scale";           // variable F32: see loss_scale
+inline constexpr char kScaleCounts[] = "loss_scale_counts";  // variable I64[3]: see loss_scale
+inline constexpr char kLogits[] = "logits";                  // output F32 N,classes
+inline constexpr char kLoss[] = "loss";                      // output F32 N
+inline constexpr char kRank[] = "rank";                      // output I32 N: 0 is correct
 }  // namespace names
 
 // Inputs images, labels, sample_weights, divisor; outputs loss, rank, logits. Gradients pass
@@ -53,13 +65,18 @@ Graph build_fused_step(const StepSpec& spec, int64_t batch);
 Graph build_accumulate(const StepSpec& spec, int64_t batch);
 // Input divisor. Applies the gradients and sets them to zero.
 Graph build_update(const StepSpec& spec);
+// Inputs images, labels, sample_weights; changes nothing. Outputs the largest magnitude of what
+// each layer of the training's graph computes, F32, in order: "forward <layer>", then "backward
+// <layer>".
+Graph build_range_check(const StepSpec& spec, int64_t batch);
 // Input images; output logits. With the averaged weights where the optimizer keeps some.
 Graph build_evaluation(const StepSpec& spec, int64_t batch);
 
 // The network's entries, for saving and loading; `variable`s belong to no graph in use.
 std::vector<StateEntry> network_state(const StepSpec& spec);
 
-// What the stop flag's tag stands for: "logits", "loss" or the parameter whose gradient it is.
+// What the stop flag's tag stands for: "logits", "loss", the parameter whose gradient it
+// is, or the norm of all gradients.
 std::string describe_stop_tag(const StepSpec& spec, int64_t tag);
 
 }  // namespace pounce

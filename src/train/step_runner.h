@@ -15,6 +15,7 @@
 #include "train/device.h"
 #include "train/init_file.h"
 #include "train/model_file.h"
+#include "train/precision.h"
 #include "train/step.h"
 
 namespace pounce {
@@ -28,6 +29,14 @@ struct StepResult {
 struct NonFinite {
   std::string tensor;         // "logits", "loss", "the gradient of fc.weight"
   std::optional<size_t> row;  // of the batch, where the tensor has a row an image
+};
+
+// Of fp16; elsewhere the scale is 1 and nothing is skipped.
+struct LossScaleState {
+  float scale = 1;
+  int64_t good = 0;      // updates since it changed
+  int64_t skipped = 0;   // updates, for their gradients overflowed
+  int64_t in_a_row = 0;  // of these, up to the last one
 };
 
 class StepRunner {
@@ -62,13 +71,26 @@ class StepRunner {
                    const std::vector<float>& weights);
   // Of all updates so far.
   std::optional<NonFinite> non_finite();
+  // Updates that were applied: neither skipped nor stopped.
+  int64_t applied_updates();
+  LossScaleState loss_scale();
+  // What every layer computes of these images, with the weights and the loss scale there are. Adds
+  // a program. Throws as Session::add_program.
+  OverflowReport measure_ranges(std::span<const uint8_t> images, const std::vector<int32_t>& labels,
+                                const std::vector<float>& weights);
+  // Goes on in another precision with all of its state; a set stop flag is cleared. Everything is
+  // planned and compiled anew. Throws as the constructor; the runner cannot be used then.
+  void change_precision(DType dtype);
   // Logits [n, classes] of images [n, S, S, 3]. Adds the program for a new size.
   std::vector<float> evaluate(std::span<const uint8_t> images, int batch);
 
  private:
+  std::unique_ptr<Session> make_session();
+
   StepSpec spec_;
   OpenDevice device_;
   SingleProcess communicator_;
+  std::set<int> train_sizes_, evaluation_sizes_;
   std::vector<StateEntry> state_;
   std::unique_ptr<Session> session_;
 };

@@ -15,11 +15,13 @@
 #include "train/balance.h"
 #include "train/defaults.h"
 #include "train/evaluation.h"
+#include "train/guarded_updates.h"
 #include "train/inference.h"
 #include "train/init_file.h"
 #include "train/run_cache.h"
 #include "train/run_clock.h"
 #include "train/run_folder.h"
+#include "train/run_setup.h"
 #include "train/schedule.h"
 #include "train/step_runner.h"
 #include "train/validation.h"
@@ -28,17 +30,6 @@ namespace pounce {
 namespace {
 
 constexpr double kWaitWorthNaming = 0.05;  // share of an epoch's training
-
-// The short side pictures are reduced to: a margin for crops smaller than the picture.
-int shrunk_side(int image_size) {
-  return (3 * image_size + 1) / 2;
-}
-
-// The batch sizes an epoch over `samples` has.
-std::set<int> distinct_sizes(const SampleList& samples, int batch_size) {
-  std::vector<int> sizes = batch_sizes(int64_t(samples.size()), batch_size);
-  return {sizes.begin(), sizes.end()};
-}
 
 struct Best {
   int epoch = 0;
@@ -66,6 +57,7 @@ class TrainingRun::Impl {
   void prepare(const std::stop_token& stop);
   void make_runner();
   void open_folder();
+  void write_plan(RunFolder& folder);
   void announce();
   void make_loaders(const std::stop_token& stop);
 
@@ -75,7 +67,7 @@ class TrainingRun::Impl {
   bool add_train_program(int size);
   void estimate_time();
   void report(const std::string& program);
-  void check_stop_flag(const ImageBatch& batch);
+  void fail_if_stopped(const ImageBatch& batch, const UpdateOutcome& outcome) const;
   [[noreturn]] void fail_diverged(int64_t update, const std::string& where) const;
   void note_holes(const ImageBatch& batch, const BatchLoader& loader);
   void lose_image(int32_t label);
@@ -100,7 +92,9 @@ class TrainingRun::Impl {
   std::vector<float> learning_rates_;
   std::vector<int64_t> images_left_;  // by label: usable ones of training
   std::vector<float> class_weights_;  // by label; 1 where all count alike
+  OpenDevice device_;                 // until the runner has it
   std::unique_ptr<StepRunner> runner_;
+  std::unique_ptr<GuardedUpdates> updates_;
   std::unique_ptr<RunCache> cache_;
   std::unique_ptr<BatchLoader> train_loader_;
   std::unique_ptr<BatchLoader> val_loader_;
@@ -132,6 +126,9 @@ void TrainingRun::Impl::log(const Error& error) noexcept {
 }
 
 void TrainingRun::Impl::prepare(const std::stop_token& stop) {
+  // Before the data is looked at: what the device cannot do is an error at once.
+  device_ = open_device(config_.device, config_.threads);
+  DType precision = choose_precision(config_.precision, *device_.backend);
   std::optional<InitFile> init;
   if (!config_.init.empty()) {
     init = read_init_file(config_.init, config_.init_checksum);
@@ -150,23 +147,10 @@ void TrainingRun::Impl::prepare(const std::stop_token& stop) {
                            .stop = stop});
   skipped_ = dataset_.skipped;
   config_ = fill_defaults(config_, dataset_);
-  info_.model = *config_.model;
-  info_.classes = dataset_.classes;
-  info_.image_size = *config_.image_size;
-  info_.resize_ratio = config_.resize_ratio;
-  info_.fit = config_.fit;
-  info_.exif = config_.exif;
-  if (config_.cache == CacheMode::Shrunk) info_.shrink = shrunk_side(info_.image_size);
-  if (dataset_.split_by_rule) info_.split_fraction = dataset_.val_fraction;
-  spec_ = make_step_spec(info_);
-  spec_.label_smoothing = config_.label_smoothing;
-  spec_.optimizer = {.kind = config_.optimizer,
-                     .momentum = config_.momentum,
-                     .nesterov = config_.nesterov,
-                     .weight_decay = *config_.weight_decay,
-                     .clip_norm = config_.clip_grad,
-                     .ema_decay = config_.ema_decay};
+  info_ = model_info_of(config_, dataset_);
   int64_t each = updates_per_epoch(int64_t(dataset_.train.size()), *config_.batch_size);
+  spec_ = step_spec_of(config_, info_);
+  spec_.precision = precision;
   spec_.updates = each * *config_.epochs;
   learning_rates_ = make_schedule(config_, spec_.updates, each);
   class_weights_ = make_class_weights(config_.class_weights, dataset_);
@@ -183,7 +167,7 @@ void TrainingRun::Impl::open_folder() {
     folder->write_config(config_);
     folder->write_split(dataset_);
     folder->write_skipped(skipped_);
-    folder->write_plan_record(session(), runner_->device().backend->target().libraries);
+    write_plan(*folder);
   } catch (...) {
     folder->discard();
     throw;
@@ -191,12 +175,20 @@ void TrainingRun::Impl::open_folder() {
   folder_ = std::move(folder);
 }
 
+void TrainingRun::Impl::write_plan(RunFolder& folder) {
+  folder.write_plan_record(session(), runner_->device().backend->target().libraries,
+                           precision_name(runner_->spec().precision));
+}
+
 void TrainingRun::Impl::make_runner() {
   int batch = *config_.batch_size;
   std::set<int> evaluated = distinct_sizes(dataset_.val, batch);
   evaluated.merge(distinct_sizes(dataset_.test, batch));
-  runner_ = std::make_unique<StepRunner>(open_device(config_.device, config_.threads), spec_,
+  runner_ = std::make_unique<StepRunner>(std::move(device_), spec_,
                                          distinct_sizes(dataset_.train, batch), evaluated);
+  updates_ = std::make_unique<GuardedUpdates>(
+      *runner_, config_.precision == Precision::Auto,
+      [this](const std::string& report) { emit(WarningIssued{report}); });
   runner_->initialize(config_.seed, config_.workers, start_.get());
   runner_->set_learning_rates(learning_rates_);
 }
@@ -227,6 +219,7 @@ void TrainingRun::Impl::announce() {
   RunBegin begin;
   if (folder_) begin.run_folder = folder_->path();
   begin.device = runner_->device().description;
+  begin.precision = precision_name(spec_.precision);
   begin.model = info_.model;
   begin.parameters = runner_->parameters();
   begin.classes = dataset_.classes;
@@ -348,11 +341,13 @@ void TrainingRun::Impl::train_batch(const ImageBatch& batch) {
   std::vector<float> weights;
   for (int32_t label : batch.labels) weights.push_back(class_weights_[size_t(label)]);
   if (start_seconds_ == 0) start_seconds_ = seconds_since_process_start();
-  StepResult result = runner_->train(batch.images, batch.labels, weights);
-  check_stop_flag(batch);
-  for (size_t i = 0; i < result.losses.size(); ++i) {
-    tally_.add(result.losses[i], result.ranks[i]);
+  DType precision = runner_->spec().precision;
+  UpdateOutcome outcome = updates_->train(batch.images, batch.labels, weights);
+  fail_if_stopped(batch, outcome);
+  for (size_t i = 0; i < outcome.result.losses.size(); ++i) {
+    tally_.add(outcome.result.losses[i], outcome.result.ranks[i]);
   }
+  if (runner_->spec().precision != precision) write_plan(*folder_);
   clock_.count_update(batch.size());
   ++update_;
 }
@@ -390,11 +385,13 @@ void TrainingRun::Impl::report(const std::string& program) {
                     report_program(session(), program)});
 }
 
-void TrainingRun::Impl::check_stop_flag(const ImageBatch& batch) {
-  std::optional<NonFinite> found = runner_->non_finite();
-  if (!found) return;
-  std::string where = found->tensor;
-  if (found->row) where += " of " + dataset_.train.path(batch.indices.at(*found->row));
+void TrainingRun::Impl::fail_if_stopped(const ImageBatch& batch,
+                                        const UpdateOutcome& outcome) const {
+  if (!outcome.non_finite) return;
+  std::string where = outcome.non_finite->tensor;
+  std::optional<size_t> row = outcome.non_finite->row;
+  if (row) where += " of " + dataset_.train.path(batch.indices.at(*row));
+  if (!outcome.report.empty()) where += "; " + outcome.report;
   fail_diverged(update_ + 1, where);
 }
 
@@ -477,7 +474,9 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
   EpochEnd end;
   end.epoch = epoch;
   end.epochs = *config_.epochs;
-  end.update = update_;
+  end.update = runner_->applied_updates();
+  end.skipped_updates = updates_->skipped_updates();
+  end.loss_scale = double(runner_->loss_scale().scale);
   end.train_loss = tally_.loss();
   end.train_accuracy = tally_.accuracy();
   if (validation != nullptr) {
@@ -490,7 +489,7 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
     end.is_best = true;  // without validation the last model is the best known
   }
   if (end.is_best) best_ = {epoch, end.val_accuracy, end.val_loss.value_or(0)};
-  end.learning_rate = learning_rates_[size_t(std::max<int64_t>(0, update_ - 1))];
+  end.learning_rate = learning_rates_[size_t(std::max<int64_t>(0, end.update - 1))];
   end.images = tally_.images;
   end.images_per_second = clock_.images_per_second(tally_.images);
   end.data_wait_fraction = train_loader_->wait_seconds() / clock_.train_seconds();
@@ -516,6 +515,7 @@ void TrainingRun::Impl::end_epoch(int epoch, const Validation* validation) {
 }
 
 void TrainingRun::Impl::save(bool is_best) {
+  info_.precision = precision_name(runner_->spec().precision);
   ModelFile model = export_model(info_, runner_->state(), session());
   // Without validation images nothing else has looked at what the last update left.
   if (const NamedTensor* damaged = find_non_finite(model.tensors)) {

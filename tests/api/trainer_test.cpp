@@ -362,6 +362,40 @@ TEST(Trainer, ClassWeightsWeigh) {
   EXPECT_NEAR(loss({2, 2}), 2 * loss({}), 1e-6);
 }
 
+TEST(Trainer, TrainsInHalfWhereTheDeviceCan) {
+  Device device("reference", 1);
+  for (Precision precision : {Precision::Fp16, Precision::Bf16}) {
+    Model model = tiny_model(device);
+    Trainer trainer(model, small(16, 16), small(8), Sgd{.learning_rate = 0.1},
+                    {.epochs = 12, .precision = precision});
+    TrainResult first = trainer.train_epoch();
+    EXPECT_EQ(first.loss_scale, precision == Precision::Fp16 ? 65536 : 1);
+    EXPECT_EQ(first.skipped_updates, 0);
+    EXPECT_THAT(first.warnings, SizeIs(0));
+    trainer.fit();
+    EXPECT_EQ(trainer.validate().accuracy, 1);
+    for (const NamedValue& each : model.parameters()) EXPECT_EQ(each.tensor.dtype(), DType::F32);
+  }
+  Device cpu("cpu", 1);
+  Model model = tiny_model(cpu);
+  EXPECT_ERROR(Trainer(model, small(8), std::nullopt, AdamW{}, {.precision = Precision::Bf16}),
+               ErrorKind::Device, "bf16", "cpu");
+  EXPECT_EQ(Trainer(model, small(8)).train_epoch().loss_scale, 1);
+}
+
+// What fp16 cannot hold is named with its layer.
+TEST(Trainer, NamesTheLayerThatOverflows) {
+  auto network = [](Builder& b, const Expr& images, int classes) {
+    Expr x = b.batch_norm("wide", b.conv("conv", images, 4, {.kernel = 3, .padding = 1}) * 1e6);
+    return b.linear("fc", b.global_avg_pool(relu(x)), classes);
+  };
+  Device device("reference", 1);
+  Model model(network, {.classes = class_names(2), .image_size = 8}, device);
+  Trainer trainer(model, small(8), std::nullopt, AdamW{}, {.precision = Precision::Fp16});
+  EXPECT_ERROR(trainer.train_epoch(), ErrorKind::Diverged, "update 1", "fp16 overflowed in",
+               "after conv");
+}
+
 TEST(Trainer, MovedFromThrows) {
   Device device("cpu", 1);
   Model model = tiny_model(device);

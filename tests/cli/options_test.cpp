@@ -51,6 +51,7 @@ const std::map<std::string, Values>& values() {
       {"crop-scale", {{"0.5", "0.08,0.9"}, {"0", "0,1", "0.9,0.5", "0.5,", ",1", "0.5,1.1", "a"}}},
       {"labels", {{"names", "a b/t.csv:file,label"}, {""}}},
       {"augment", {{"none", "light"}, {"strong", ""}}},
+      {"precision", {{"fp32", "bf16", "fp16", "auto"}, {"half", "fp8", "FP16"}}},
       {"sampler", {{"balanced", "uniform"}, {"weighted"}}},
       {"exif", {{"false", "true"}, {"0", ""}}},
       {"hflip", {{"0", "1"}, {"1.1", "-0.5", "half"}}},

@@ -191,7 +191,8 @@ TEST(Step, TagsNameTheirTensor) {
   EXPECT_EQ(describe_stop_tag(spec, 1), "loss");
   EXPECT_EQ(describe_stop_tag(spec, 2), "the gradient of features.0.weight");
   EXPECT_EQ(describe_stop_tag(spec, 15), "the gradient of fc.bias");
-  EXPECT_EQ(describe_stop_tag(spec, 16), "an unknown tensor");
+  EXPECT_EQ(describe_stop_tag(spec, 16), "the norm of all gradients");
+  EXPECT_EQ(describe_stop_tag(spec, 17), "an unknown tensor");
 }
 
 }  // namespace

@@ -98,6 +98,20 @@ void add_run_options(std::vector<TrainOption>& table) {
                           .value_name = "NAME",
                           .default_text = "auto",
                           .help = "where to compute: auto or cpu"}));
+  table.push_back(one_of<Precision>(
+      {.name = "precision",
+       .group = kGroup,
+       .value_name = "NAME",
+       .default_text = "auto",
+       .help = "of products and activations: auto, fp32, bf16 or fp16",
+       .details = "auto: bf16 or fp16 where the device is built for it, else fp32; an update that "
+                  "overflows is repeated in a wider one. Weights, statistics, loss and files are "
+                  "fp32 always. The cpu computes in fp32."},
+      &TrainConfig::precision,
+      {{"auto", Precision::Auto},
+       {"fp32", Precision::Fp32},
+       {"bf16", Precision::Bf16},
+       {"fp16", Precision::Fp16}}));
   table.push_back(out_folder({.name = "out",
                               .short_name = 'o',
                               .group = kGroup,
