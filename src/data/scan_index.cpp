@@ -216,9 +216,8 @@ bool ScanIndex::open() {
 
 bool ScanIndex::read_table(std::vector<uint8_t> bytes) {
   TableReader table(bytes);
-  std::string version, decoded;
-  if (!table.take(version) || version != POUNCE_VERSION || !table.take(decoded)) return false;
-  has_same_codecs_ = decoded == codecs();
+  std::string version;
+  if (!table.take(version) || version != POUNCE_VERSION || !table.take(codecs_)) return false;
   while (!table.is_done()) {
     std::string folder;
     Place place;
@@ -226,6 +225,10 @@ bool ScanIndex::read_table(std::vector<uint8_t> bytes) {
     places_.emplace(std::move(folder), place);
   }
   return true;
+}
+
+bool ScanIndex::has_same_codecs() const {
+  return file_ && codecs_ == codecs();
 }
 
 std::vector<uint8_t> ScanIndex::read_block(const Place& place) const {
@@ -267,7 +270,7 @@ void ScanIndex::put(const std::string& folder, const FolderStamp& stamp,
 }
 
 void ScanIndex::write_unchanged() {
-  if (!file_ || !has_same_codecs_) return;
+  if (!file_ || !has_same_codecs()) return;
   for (const auto& [folder, place] : places_) {
     if (writer_->places.contains(folder)) continue;
     if (!is_directory(folder.empty() ? root_ : join_path(root_, folder))) continue;

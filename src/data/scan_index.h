@@ -86,8 +86,9 @@ class ScanIndex {
   // The block of a folder (relative to the root, "cat/"); null where there is none. By several
   // threads.
   std::shared_ptr<const IndexBlock> find(const std::string& folder) const;
-  // Whether verdicts of unsupported formats hold: the same formats can be decoded as then.
-  bool has_same_codecs() const { return has_same_codecs_; }
+  // Whether verdicts of unsupported formats hold: the same formats can be decoded as then. Asked
+  // only where there are such verdicts, since it loads every codec. By several threads.
+  bool has_same_codecs() const;
 
   // Puts these entries in the place of the folder's.
   void put(const std::string& folder, const FolderStamp& stamp, const IndexEntries& entries);
@@ -110,7 +111,7 @@ class ScanIndex {
   std::vector<uint8_t> header_;
   std::optional<InputFile> file_;
   std::unordered_map<std::string, Place> places_;
-  bool has_same_codecs_ = false;
+  std::string codecs_;  // that wrote file_
   std::unique_ptr<Writer> writer_;
 };
 
