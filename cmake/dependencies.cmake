@@ -18,6 +18,13 @@ pkg_check_modules(UTF8PROC REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(TOMLPLUSPLUS REQUIRED IMPORTED_TARGET tomlplusplus)
 
+# Headers alone: libOpenCL is opened when a GPU is asked for.
+find_path(OPENCL_HEADERS CL/cl.h)
+if(NOT OPENCL_HEADERS)
+  message(FATAL_ERROR "CL/cl.h was not found: install opencl-c-headers")
+endif()
+mark_as_advanced(OPENCL_HEADERS)
+
 add_library(pounce_openmp INTERFACE)
 if(POUNCE_OPENMP)
   find_package(OpenMP REQUIRED)

@@ -77,12 +77,12 @@ def main() -> int:
 
 
 def backend_may_include(relative: pathlib.Path, name: str) -> bool:
-    """A device's folder sees itself, shared kernels, the files directly in backend/ and the
-    reference kernels, which end every host backend's implementation lists."""
+    """A device's folder sees itself, shared kernels, what GPUs share, the files directly in
+    backend/ and the reference kernels, which end every host backend's implementation lists."""
     if len(relative.parts) == 2:  # backend.h, registry.cpp
         return name.count("/") == 1 or relative.name.startswith("registry")
     device, parts = relative.parts[1], name.split("/")
-    return len(parts) == 2 or parts[1] in {device, "kernels"} or name == "backend/reference/kernels.h"
+    return len(parts) == 2 or parts[1] in {device, "kernels", "gpu"} or name == "backend/reference/kernels.h"
 
 
 if __name__ == "__main__":

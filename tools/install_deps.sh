@@ -6,8 +6,8 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build pkg-config libfmt-dev libexpected-dev nlohmann-json3-dev
   libtomlplusplus-dev librandom123-dev libxxhash-dev libjpeg-dev libspng-dev libdnnl-dev libhwy-dev
-  libutf8proc-dev libwebp-dev libgif-dev libtiff-dev libavif-dev libheif-dev)
-test_packages=(libgtest-dev libgmock-dev python3 zsh fish groff-base)
+  libutf8proc-dev libwebp-dev libgif-dev libtiff-dev libavif-dev libheif-dev opencl-c-headers)
+test_packages=(libgtest-dev libgmock-dev python3 zsh fish groff-base pocl-opencl-icd)
 
 yes=0
 for argument in "$@"; do

@@ -77,8 +77,11 @@ class Backend {
   // Prepares every kernel of the plan; nothing is compiled or allocated by a later run.
   virtual std::unique_ptr<Executable> compile(const Graph& graph, const LoweredGraph& lowered,
                                               const Plan& plan, const CompileOptions& options) = 0;
+  // These three and run take effect in the order of the calls. upload returns when `source` may
+  // change, which can be before it has arrived; download waits for everything asked for before.
   virtual void upload(Buffer& destination, size_t offset, std::span<const std::byte> source) = 0;
   virtual void download(const Buffer& source, size_t offset, std::span<std::byte> destination) = 0;
+  // Ranges of one buffer must not overlap.
   virtual void copy(Buffer& destination, size_t destination_offset, const Buffer& source,
                     size_t source_offset, size_t bytes) = 0;
   // May return before the work is done; synchronize waits for it.

@@ -101,72 +101,19 @@ std::vector<Placement> placements_of(const Plan& plan, const std::vector<Value>&
 HostBackend::HostBackend(Target target)
     : target_(std::move(target)), memory_(std::make_shared<HostMemoryCount>()) {}
 
-struct HostBackend::Choice {
-  const Implementation* implementation = nullptr;
-  std::vector<Refusal> refusals;  // of those before it, or of all
-};
-
-HostBackend::Choice HostBackend::choose(const Graph& graph, const Node& node,
-                                        const Target& target) const {
-  Choice choice;
-  NodeContext context{graph, node, target};
-  for (const Implementation& implementation : implementations(node.op)) {
-    std::optional<std::string> reason;
-    if (!implementation.thread_invariant) {
-      reason = "its result depends on the number of threads";
-    } else if (graph.needs_batch_invariance() && !implementation.batch_invariant) {
-      reason = "a sample's result depends on the batch around it";
-    } else if (implementation.refuse != nullptr) {
-      reason = implementation.refuse(context);
-    }
-    if (!reason) {
-      choice.implementation = &implementation;
-      return choice;
-    }
-    choice.refusals.push_back({std::string(implementation.name), *reason});
-  }
-  return choice;
+Lowering<Implementation> HostBackend::lowering(const Target& target) const {
+  return {name(), target, this, [](const void* self, OpKind op) {
+            return static_cast<const HostBackend*>(self)->implementations(op);
+          }};
 }
 
 std::optional<std::string> HostBackend::supports(const Graph& graph, const Node& node,
                                                  const Target& target) const {
-  if (is_leaf(node.op)) return std::nullopt;
-  Choice choice = choose(graph, node, target);
-  if (choice.implementation != nullptr) return std::nullopt;
-  if (choice.refusals.empty()) {
-    return fmt::format("the {} backend has no {}", name(), op_info(node.op).name);
-  }
-  std::string reasons;
-  for (const Refusal& refusal : choice.refusals) {
-    if (!reasons.empty()) reasons += "; ";
-    reasons += fmt::format("{}: {}", refusal.implementation, refusal.reason);
-  }
-  return reasons;
+  return lowering(target).supports(graph, node);
 }
 
 LoweredGraph HostBackend::lower(const Graph& graph, const Target& target) const {
-  LoweredGraph lowered;
-  for (const Node& node : graph.nodes()) {
-    LoweredNode& result = lowered.nodes.emplace_back();
-    if (is_leaf(node.op)) continue;
-    Choice choice = choose(graph, node, target);
-    if (choice.implementation == nullptr) {
-      fail_with_hint(ErrorKind::Unsupported, "use another device or precision",
-                     "{} ({}) cannot run on {}: {}", graph.describe(node), op_info(node.op).name,
-                     name(), *supports(graph, node, target));
-    }
-    const Implementation& implementation = *choice.implementation;
-    NodeContext context{graph, node, target};
-    result.implementation = implementation.name;
-    result.refusals = std::move(choice.refusals);
-    if (implementation.workspace_bytes != nullptr) {
-      result.workspace_bytes = implementation.workspace_bytes(context);
-    }
-    result.in_place = op_info(node.op).in_place;
-    result.in_place.insert(result.in_place.end(), implementation.in_place.begin(),
-                           implementation.in_place.end());
-  }
-  return lowered;
+  return lowering(target).lower(graph);
 }
 
 std::unique_ptr<Buffer> HostBackend::allocate(size_t bytes) {
@@ -205,16 +152,9 @@ std::unique_ptr<Executable> HostBackend::compile(const Graph& graph, const Lower
     step.input_pointers.resize(step.inputs.size());
     step.output_pointers.resize(step.outputs.size());
 
-    // By name: a plan record may come from another build.
-    std::span<const Implementation> known = implementations(node.op);
-    auto chosen = std::find_if(known.begin(), known.end(), [&](const Implementation& candidate) {
-      return candidate.name == lowered.nodes[i].implementation;
-    });
-    if (chosen == known.end()) {
-      fail(ErrorKind::Unsupported, "{} ({}): the {} backend has no implementation \"{}\"",
-           graph.describe(node), op_info(node.op).name, name(), lowered.nodes[i].implementation);
-    }
-    step.kernel = chosen->make({graph, node, target_});
+    const Implementation& chosen =
+        lowering(target_).find(graph, node, lowered.nodes[i].implementation);
+    step.kernel = chosen.make({graph, node, target_});
   }
   return program;
 }

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "backend/implementation.h"
+#include "backend/lowering.h"
 
 namespace pounce {
 
@@ -31,8 +32,7 @@ class HostBackend : public Backend {
   virtual std::span<const Implementation> implementations(OpKind op) const = 0;
 
  private:
-  struct Choice;
-  Choice choose(const Graph& graph, const Node& node, const Target& target) const;
+  Lowering<Implementation> lowering(const Target& target) const;
 
   Target target_;
   std::shared_ptr<struct HostMemoryCount> memory_;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "backend/cpu/cpu_backend.h"
+#include "backend/opencl/opencl_backend.h"
 #include "backend/reference/reference_backend.h"
 #include "base/error.h"
 
@@ -33,6 +34,14 @@ std::vector<std::string_view> backend_names() {
   std::vector<std::string_view> names;
   for (const Entry& entry : kBackends) names.push_back(entry.name);
   return names;
+}
+
+std::vector<FoundGpu> find_gpus() {
+  std::vector<FoundGpu> found;
+  for (std::string& name : opencl_gpus()) {
+    found.push_back({"opencl", int(found.size()), std::move(name)});
+  }
+  return found;
 }
 
 }  // namespace pounce

@@ -35,6 +35,7 @@ struct Session::Program {
 Session::Session(Backend& backend, Communicator& communicator,
                  const std::vector<NamedGraph>& graphs, SessionOptions options)
     : backend_(backend), communicator_(communicator), options_(std::move(options)) {
+  options_.plan.alignment = backend_.target().placement_alignment;
   for (const NamedGraph& named : graphs) {
     if (!programs_.emplace(named.name, build(named)).second) {
       fail(ErrorKind::InvalidArgument, "two programs are called \"{}\"", named.name);
@@ -42,7 +43,7 @@ Session::Session(Backend& backend, Communicator& communicator,
   }
   std::vector<const Graph*> all;
   for (const NamedGraph& named : graphs) all.push_back(&find(named.name).graph);
-  variables_ = lay_out_variables(all);
+  variables_ = lay_out_variables(all, options_.plan.alignment);
   for (const Graph* graph : all) {
     for (const Node& node : graph->nodes()) {
       if (node.op == OpKind::Variable) {
@@ -218,7 +219,6 @@ const Buffer& Session::arena_of(const Placement& where) const {
 
 void Session::read_output(Program& program, std::string_view name, std::span<std::byte> bytes) {
   const Placement& where = find_output(program, name);
-  backend_.synchronize();
   backend_.download(arena_of(where), where.offset, bytes);
   transfers_.to_host_bytes += int64_t(bytes.size());
 }
@@ -262,7 +262,6 @@ void Session::write(std::string_view name, std::span<const std::byte> bytes) {
 void Session::read(std::string_view name, std::span<std::byte> bytes) {
   const TensorType& type = variable_type(name);
   POUNCE_ASSERT(bytes.size() == size_t(type.bytes()));
-  backend_.synchronize();
   backend_.download(*persistent_, variables_.placements.at(std::string(name)).offset, bytes);
   transfers_.to_host_bytes += int64_t(bytes.size());
 }

@@ -58,7 +58,7 @@ class Planner {
       } else if (leaf.op == OpKind::Input) {
         size_t size = bytes(leaf.outputs[0]);
         fix(leaf.outputs[0], {Arena::Staging, plan_.staging_bytes, size});
-        plan_.staging_bytes += align_up(size);
+        plan_.staging_bytes += align_up(size, options_.alignment);
       }
     }
   }
@@ -142,12 +142,12 @@ class Planner {
       bool dies_here = lifetime(value).last == index;
       if (options_.reuse && !dies_here && reuse_input(index, value)) continue;
       buffer(value) = int(buffers_.size());
-      buffers_.push_back({align_up(bytes(value)), lifetime(value)});
+      buffers_.push_back({align_up(bytes(value), options_.alignment), lifetime(value)});
     }
     size_t workspace = lowered_.nodes[size_t(index)].workspace_bytes;
     if (workspace == 0) return;
     workspace_buffers_.emplace_back(index, buffers_.size());
-    buffers_.push_back({align_up(workspace), {index, index}});
+    buffers_.push_back({align_up(workspace, options_.alignment), {index, index}});
   }
 
   void place_all() {

@@ -11,12 +11,13 @@
 
 namespace pounce {
 
-// Every placement starts at a multiple of this, enough for any vector load and cache line.
+// Every placement starts at a multiple of this, enough for any vector load and cache line. A device
+// may ask for a larger power of two: Target::placement_alignment.
 inline constexpr size_t kPlacementAlignment = 64;
 
 // `bytes` up to the next place another buffer may start at.
-constexpr size_t align_up(size_t bytes) {
-  return (bytes + kPlacementAlignment - 1) / kPlacementAlignment * kPlacementAlignment;
+constexpr size_t align_up(size_t bytes, size_t alignment = kPlacementAlignment) {
+  return (bytes + alignment - 1) / alignment * alignment;
 }
 
 enum class Arena : uint8_t {
@@ -44,9 +45,11 @@ struct VariableLayout {
 
 // Places the variables of all graphs together; equal names are one variable.
 // Throws InvalidArgument when two graphs disagree on a variable's type.
-VariableLayout lay_out_variables(const std::vector<const Graph*>& graphs);
+VariableLayout lay_out_variables(const std::vector<const Graph*>& graphs,
+                                 size_t alignment = kPlacementAlignment);
 
 struct PlanOptions {
+  size_t alignment = kPlacementAlignment;  // of every placement; the variables' layout has its own
   // False: no two values share memory and nothing is in place: the oracle of planned runs.
   bool reuse = true;
 };

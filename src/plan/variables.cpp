@@ -6,6 +6,8 @@ namespace {
 
 class LayoutBuilder {
  public:
+  explicit LayoutBuilder(size_t alignment) : alignment_(alignment) {}
+
   void add(const Graph& graph, Value variable) {
     const std::string& name = graph.nodes()[size_t(graph.producer(variable))].name;
     const TensorType& type = graph.type(variable);
@@ -19,11 +21,12 @@ class LayoutBuilder {
     }
     size_t bytes = size_t(type.bytes());
     layout_.placements[name] = {Arena::Persistent, layout_.bytes, bytes};
-    layout_.bytes += align_up(bytes);
+    layout_.bytes += align_up(bytes, alignment_);
   }
   VariableLayout& layout() { return layout_; }
 
  private:
+  size_t alignment_;
   VariableLayout layout_;
   std::map<std::string, TensorType> types_;
 };
@@ -34,8 +37,8 @@ bool is_gradient(const Graph& graph, Value variable) {
 
 }  // namespace
 
-VariableLayout lay_out_variables(const std::vector<const Graph*>& graphs) {
-  LayoutBuilder builder;
+VariableLayout lay_out_variables(const std::vector<const Graph*>& graphs, size_t alignment) {
+  LayoutBuilder builder(alignment);
   auto add_leaves = [&](const Graph& graph, bool gradients) {
     for (const Node& node : graph.nodes()) {
       if (node.op == OpKind::Variable && is_gradient(graph, node.outputs[0]) == gradients) {

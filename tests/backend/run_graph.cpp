@@ -13,7 +13,7 @@
 namespace pounce {
 namespace {
 
-constexpr size_t kGuardBytes = 256;
+constexpr size_t kGuardBytes = 512;  // no less than a device aligns to
 constexpr std::byte kGuard{0xA5};
 
 template <typename T>
@@ -226,8 +226,9 @@ RunResult run_graph(Backend& backend, const Graph& graph, const Tensors& inputs,
                     const Tensors& variables, const RunOptions& options) {
   RunResult result;
   result.lowered = backend.lower(graph, backend.target());
-  result.plan = plan_memory(graph, result.lowered, lay_out_variables({&graph}),
-                            PlanOptions{.reuse = options.reuse});
+  size_t alignment = backend.target().placement_alignment;
+  result.plan = plan_memory(graph, result.lowered, lay_out_variables({&graph}, alignment),
+                            PlanOptions{.alignment = alignment, .reuse = options.reuse});
   check_plan(graph, result.lowered, result.plan);
   Plan shifted = shift(result.plan);
   std::unique_ptr<Executable> program =

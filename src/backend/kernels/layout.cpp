@@ -131,13 +131,14 @@ std::vector<Launch> launch_broadcast(const NodeContext& context) {
 }  // namespace
 
 std::vector<Row> layout_kernels() {
-  auto row = [](OpKind op, const char* name, std::vector<Launch> (*launches)(const NodeContext&)) {
+  auto row = [](OpKind op, std::string_view name,
+                std::vector<Launch> (*launches)(const NodeContext&)) {
     return Row{op, {.name = name, .launches = launches}};
   };
   return {
-      row(OpKind::Reshape, "copy", launch_copy),
-      row(OpKind::Copy, "copy", launch_copy),
-      row(OpKind::AllReduce, "copy", launch_copy),
+      row(OpKind::Reshape, kCopy, launch_copy),
+      row(OpKind::Copy, kCopy, launch_copy),
+      row(OpKind::AllReduce, kCopy, launch_copy),
       row(OpKind::Transpose, "gather", launch_transpose),
       row(OpKind::Slice, "lines", launch_slice),
       row(OpKind::Pad, "lines", launch_pad),
