@@ -42,8 +42,8 @@ struct Launch {
   int items = 1;                              // work-items a group, along x; also macro ITEMS
 };
 
-// The name of implementations that move input 0 to output 0 as it is: nothing is launched for a node
-// whose output lies over its input.
+// The name of implementations that move input 0 to output 0 as it is: nothing is launched for a
+// node whose output lies over its input.
 inline constexpr std::string_view kCopy = "copy";
 
 // How a GPU serves an op. Several an op may stand in order, as on the host; the last always works.
