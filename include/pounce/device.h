@@ -20,13 +20,14 @@ struct DeviceState;
 // anything else throws InvalidArgument.
 class POUNCE_API Device {
  public:
-  // "auto": the best device there is; "cpu"; "reference": plain loops in double precision, slow,
+  // "auto": the best GPU there is, else the processor; "cpu"; "gpu" or a GPU's number; "opencl" or
+  // "opencl:1": an OpenCL device, GPUs first; "reference": plain loops in double precision, slow,
   // the yardstick of every other device. threads: of the computation; 0: as many as this process
   // may use. Throws Device for a name this build cannot serve, saying what it can, and
   // InvalidArgument for a number of threads that is not 0 to 1024.
   explicit Device(const std::string& name = "auto", int threads = 0);
 
-  // "cpu", "reference".
+  // "cpu", "opencl", "reference".
   std::string name() const;
   // For people: "cpu, 8 threads".
   std::string description() const;

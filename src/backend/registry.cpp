@@ -17,6 +17,7 @@ struct Entry {
 
 constexpr std::array kBackends = {
     Entry{"cpu", make_cpu_backend},
+    Entry{"opencl", make_opencl_backend},
     Entry{"reference", make_reference_backend},
 };
 

@@ -15,7 +15,7 @@ struct BackendOptions {
   int device = 0;   // which, where a backend has several
 };
 
-// "cpu", "reference". Throws Unsupported naming those there are for another name, Device
+// "cpu", "opencl", "reference". Throws Unsupported naming those there are for another name, Device
 // where this machine lacks the device.
 std::unique_ptr<Backend> make_backend(std::string_view name, const BackendOptions& options = {});
 std::vector<std::string_view> backend_names();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "backend/backend.h"
@@ -15,8 +16,24 @@ struct OpenDevice {
   bool is_cpu() const { return backend->target().kind == DeviceKind::Cpu; }
 };
 
-// `name`: auto, cpu or reference. Throws Device for one this build cannot use, saying what it can.
-// threads 0: as many as this process may use.
+struct DeviceChoice {
+  enum class Kind {
+    Auto,    // the best GPU there is, else the processor
+    Gpu,     // GPU `index`, best first, and nothing else
+    OpenCl,  // OpenCL device `index`, GPUs before processors
+    Cpu,
+    Reference,  // for tests and for who asks for it by name
+  };
+  Kind kind = Kind::Auto;
+  int index = 0;
+};
+
+// auto, cpu, gpu, a GPU's number, opencl, opencl:N, reference; nothing for any other word. Asks no
+// device. Throws Device for cuda, which this build lacks.
+std::optional<DeviceChoice> parse_device(const std::string& word);
+
+// `name` as parse_device takes it. Throws Device for one that is not there or that it does not
+// know. threads 0: as many as this process may use.
 OpenDevice open_device(const std::string& name, int threads);
 
 }  // namespace pounce

@@ -114,7 +114,7 @@ TEST(Plan, OfRandomGraphsIsCheckedBoundedAndDeterministic) {
 }
 
 TEST(Plan, ChangesNoBitOfRandomGraphs) {
-  for (std::string_view name : backend_names()) {
+  for (const char* name : {"reference", "cpu"}) {
     std::unique_ptr<Backend> backend = make_backend(name);
     SessionOptions unplanned;
     unplanned.plan.reuse = false;

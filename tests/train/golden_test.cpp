@@ -111,7 +111,9 @@ INSTANTIATE_TEST_SUITE_P(Golden, FirstStep,
                                          Row{"narrow_basic", "reference"},
                                          Row{"narrow_basic", "cpu"},
                                          Row{"narrow_bottleneck", "reference"},
-                                         Row{"narrow_bottleneck", "cpu"}),
+                                         Row{"narrow_bottleneck", "cpu"},
+                                         Row{"narrow_cnn", "opencl"}, Row{"narrow_basic", "opencl"},
+                                         Row{"narrow_bottleneck", "opencl"}),
                          row_name);
 
 class TwentySteps : public testing::TestWithParam<Row> {};
@@ -150,7 +152,7 @@ TEST_P(TwentySteps, EqualPyTorch) {
 
 std::vector<Row> trainings() {
   std::vector<Row> rows;
-  for (const char* backend : {"reference", "cpu"}) {
+  for (const char* backend : {"reference", "cpu", "opencl"}) {
     for (const char* network : {"narrow_cnn", "narrow_basic", "narrow_bottleneck"}) {
       for (const char* optimizer : {"sgd", "adam", "adamw"}) {
         rows.push_back({network, backend, optimizer});

@@ -2,6 +2,7 @@
 #include <limits>
 #include <optional>
 
+#include "train/device.h"
 #include "train/option_kinds.h"
 #include "train/options/groups.h"
 
@@ -24,34 +25,23 @@ TrainOption seed(const OptionText& text) {
   return option;
 }
 
-// Device words of Pounce that another build would serve; everything else is a mistake.
-bool names_a_gpu(const std::string& device) {
-  return device == "gpu" || device == "cuda" || device == "opencl" || device.starts_with("cuda:") ||
-         device.starts_with("opencl:") || parse_uint(device);
-}
-
 void set_device(TrainConfig& config, const std::string& given) {
-  if (given == "auto" || given == "cpu") {
+  std::optional<DeviceChoice> choice = parse_device(given);
+  if (choice && choice->kind != DeviceChoice::Kind::Reference) {
     config.device = given;
     return;
   }
   std::string hint = "use --device cpu, or leave the flag out";
-  if (names_a_gpu(given)) {
-    fail_with_hint(ErrorKind::Device, hint,
-                   "--device {}: expected auto or cpu; this build of Pounce computes on the cpu "
-                   "only",
-                   given);
-  }
   std::string lower = to_lower_ascii(given);
   if (lower == "mps") hint = "Apple GPUs are not served; " + hint;
-  if (lower.starts_with("/gpu")) hint = "TensorFlow's word for a GPU, which is not served; " + hint;
+  if (lower.starts_with("/gpu")) hint = "TensorFlow's word for a GPU is gpu here, or its number";
   if (given.find(',') != std::string::npos) hint = "a run uses one device; " + hint;
-  refuse("device", given, "auto or cpu, the devices this build serves", hint);
+  refuse("device", given, "auto, cpu, gpu, a GPU's number, opencl or opencl:N", hint);
 }
 
 TrainOption device(const OptionText& text) {
   TrainOption option = make_option(text);
-  option.choices = {"auto", "cpu"};
+  option.choices = {"auto", "cpu", "gpu", "opencl"};
   option.set = set_device;
   option.get = [](const TrainConfig& config) { return value_text(config.device); };
   return option;
@@ -97,7 +87,7 @@ void add_run_options(std::vector<TrainOption>& table) {
                           .group = kGroup,
                           .value_name = "NAME",
                           .default_text = "auto",
-                          .help = "where to compute: auto or cpu"}));
+                          .help = "where to compute: auto, cpu, gpu, a GPU's number, opencl[:N]"}));
   table.push_back(one_of<Precision>(
       {.name = "precision",
        .group = kGroup,
