@@ -68,7 +68,8 @@ const std::map<std::string, Values>& values() {
       {"cache", {{"none", "disk"}, {"memory", ""}}},
       {"cache-limit", {{"auto", "4G", "512M", "30%"}, {"0", "-1", "4X", "101%", ""}}},
       {"device",
-       {{"cpu", "auto"}, {"mps", "/GPU:0", "0,1", "cuda", "gpu", "opencl:1", "0", "tpu"}}},
+       {{"cpu", "auto", "gpu", "opencl", "opencl:1", "1"},
+        {"mps", "/GPU:0", "0,1", "opencl:x", "-1", "tpu"}}},
       {"out", {{"runs/a b", "\"q\"\\\t猫"}, {""}}},
   };
   return table;
