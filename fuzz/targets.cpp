@@ -24,7 +24,8 @@ bool is_too_large(std::span<const uint8_t> bytes) {
 // libheif's decoder leaves what lay in memory where a damaged file has no pixels. decode_heic finds
 // most of that by soiling the memory, which AddressSanitizer's allocator does not let it do.
 bool is_repeatable(std::span<const uint8_t> bytes) {
-  return sniff_format(bytes.first(std::min<size_t>(bytes.size(), 32))) != ImageFormat::Heic;
+  ImageFormat format = sniff_format(bytes.first(std::min<size_t>(bytes.size(), 32)));
+  return format != ImageFormat::Heic;
 }
 
 template <Decode decode>
@@ -40,7 +41,7 @@ void run_decoder(std::span<const uint8_t> bytes) {
     POUNCE_ASSERT(image.width > 0 && image.height > 0);
     POUNCE_ASSERT(image.rgb.size() == size_t(image.width) * size_t(image.height) * 3);
     // Equal bytes give equal pixels, so nothing was read that no one wrote.
-    if (!is_repeatable(bytes)) continue;
+    if (decode == decode_heic || !is_repeatable(bytes)) continue;
     POUNCE_ASSERT(decode(bytes, again, {.exif = exif}) && again.rgb == image.rgb);
   }
 }

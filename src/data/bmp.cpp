@@ -188,13 +188,12 @@ Result<void> decode_bmp(std::span<const uint8_t> bytes, Image& image, const Deco
     if (!found) return tl::make_unexpected(found.error());
     palette = *found;
   }
-  bool is_packed = layout->coding == BmpCoding::Rle8 || layout->coding == BmpCoding::Rle4;
-  uint64_t least = is_packed ? layout->pixel_offset : layout->pixel_end();
-  if (bytes.size() < least) return damaged("cut BMP: the file is shorter than its pixels");
+  if (auto refused = check_bmp_pixels(*layout, bytes.size())) return tl::make_unexpected(*refused);
   image.width = layout->width;
   image.height = layout->height;
   image.rgb.resize(size_t(image.width) * size_t(image.height) * 3);
-  if (!is_packed) return read_rows(bytes, *layout, palette, image);
+  bool has_runs = layout->coding == BmpCoding::Rle8 || layout->coding == BmpCoding::Rle4;
+  if (!has_runs) return read_rows(bytes, *layout, palette, image);
   return RunReader(bytes.subspan(size_t(layout->pixel_offset)), *layout, palette, image).read();
 }
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "base/error.h"
@@ -33,5 +34,9 @@ constexpr size_t kBmpHeadBytes = 14 + 124 + 16;
 // `head`: the first kBmpHeadBytes of the file, fewer where it is shorter. Kinds BadData and
 // Unsupported. Extents are checked.
 Result<BmpLayout> read_bmp_layout(std::span<const uint8_t> head);
+
+// Refuses a file that is too short for its pixels: kind BadData. Run lengths may leave pixels out,
+// but not nearly all of a large picture.
+std::optional<Error> check_bmp_pixels(const BmpLayout& layout, uint64_t file_bytes);
 
 }  // namespace pounce

@@ -118,14 +118,24 @@ Result<BmpLayout> read_bmp_layout(std::span<const uint8_t> head) {
   return layout;
 }
 
+std::optional<Error> check_bmp_pixels(const BmpLayout& layout, uint64_t file_bytes) {
+  bool has_runs = layout.coding == BmpCoding::Rle8 || layout.coding == BmpCoding::Rle4;
+  uint64_t end = has_runs ? layout.pixel_offset + 1 : layout.pixel_end();
+  if (file_bytes < end) return damaged("cut BMP: the file is shorter than its pixels").value();
+  constexpr uint64_t kMostSkipped = uint64_t{4} << 20;
+  constexpr uint64_t kMostPerByte = 128;  // a run of 255 pixels takes two
+  uint64_t pixels = uint64_t(layout.width) * uint64_t(layout.height);
+  if (!has_runs || pixels <= kMostSkipped) return std::nullopt;
+  return check_capacity(ImageFormat::Bmp, layout.width, layout.height,
+                        {pixels, file_bytes, kMostPerByte});
+}
+
 Result<ImageHeader> read_bmp_header(HeaderReader& reader) {
   Result<std::span<const uint8_t>> head = reader.bytes(0, kBmpHeadBytes);
   if (!head) return tl::make_unexpected(head.error());
   Result<BmpLayout> layout = read_bmp_layout(*head);
   if (!layout) return tl::make_unexpected(layout.error());
-  bool is_packed = layout->coding == BmpCoding::Rle8 || layout->coding == BmpCoding::Rle4;
-  uint64_t end = is_packed ? layout->pixel_offset + 1 : layout->pixel_end();
-  if (reader.size() < end) return damaged("cut BMP: the file is shorter than its pixels");
+  if (auto refused = check_bmp_pixels(*layout, reader.size())) return tl::make_unexpected(*refused);
   return ImageHeader{ImageFormat::Bmp, layout->width, layout->height};
 }
 

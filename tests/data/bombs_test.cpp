@@ -54,6 +54,24 @@ Bytes gif(uint64_t canvas, uint64_t frame) {
   return bytes;
 }
 
+// RLE8 that ends at once.
+Bytes bmp(uint64_t width, uint64_t height) {
+  Bytes bytes = {'B', 'M'};
+  put(bytes, 0, 8);
+  put(bytes, 62, 4);  // of the runs, behind a palette of two colours
+  put(bytes, 40, 4);
+  put(bytes, width, 4);
+  put(bytes, height, 4);
+  put(bytes, 1, 2);
+  put(bytes, 8, 2);
+  put(bytes, 1, 4);
+  put(bytes, 0, 12);
+  put(bytes, 2, 8);
+  put(bytes, 0xFF00, 8);
+  bytes.insert(bytes.end(), {0, 1});
+  return bytes;
+}
+
 // 8-bit RGB in one strip.
 Bytes tiff(uint64_t width, uint64_t height, uint64_t compression, size_t packed) {
   Bytes bytes = {'I', 'I', 42, 0};
@@ -71,6 +89,13 @@ Bytes tiff(uint64_t width, uint64_t height, uint64_t compression, size_t packed)
   }
   put(bytes, 0, 4);
   return bytes;
+}
+
+TEST(Bombs, RunLengthsOfABmp) {
+  expect_refused(bmp(19, 8'388'621), "cannot hold 19x8388621 pixels");
+  expect_refused(bmp(13'000, 13'000), "cannot hold 13000x13000 pixels");
+  // All of it one colour.
+  EXPECT_EQ(verdict(bmp(2000, 2000)), "ok");
 }
 
 TEST(Bombs, FewBytesOfAPngCannotHoldAVastPicture) {
