@@ -20,6 +20,7 @@ struct Library {
   decltype(&heif_context_alloc) context_alloc = nullptr;
   decltype(&heif_context_free) context_free = nullptr;
   decltype(&heif_context_set_max_decoding_threads) set_threads = nullptr;
+  decltype(&heif_context_set_maximum_image_size_limit) set_largest_side = nullptr;
   decltype(&heif_context_read_from_memory_without_copy) read = nullptr;
   decltype(&heif_context_get_primary_image_handle) primary = nullptr;
   decltype(&heif_image_handle_release) handle_release = nullptr;
@@ -47,6 +48,7 @@ Result<Library> load_library() {
   bool has_all = f.find("heif_context_alloc", heif.context_alloc) &&
                  f.find("heif_context_free", heif.context_free) &&
                  f.find("heif_context_set_max_decoding_threads", heif.set_threads) &&
+                 f.find("heif_context_set_maximum_image_size_limit", heif.set_largest_side) &&
                  f.find("heif_context_read_from_memory_without_copy", heif.read) &&
                  f.find("heif_context_get_primary_image_handle", heif.primary) &&
                  f.find("heif_image_handle_release", heif.handle_release) &&
@@ -72,6 +74,8 @@ const Result<Library>& library() {
   static const Result<Library> loaded = load_library();
   return loaded;
 }
+
+constexpr int kBlock = 64;  // pixels, at most
 
 using Context = std::unique_ptr<heif_context, decltype(&heif_context_free)>;
 using Handle = std::unique_ptr<heif_image_handle, decltype(&heif_image_handle_release)>;
@@ -150,12 +154,11 @@ Result<void> copy_pixels(const Library& heif, const heif_image* picture, bool is
   return {};
 }
 
-// The coded picture may be padded to whole blocks, of at most 64 pixels.
+// The coded picture may be padded to whole blocks.
 Result<void> check_declared_extents(const Library& heif, const heif_image_handle* handle,
                                     const Image& image, const DecodeRule& rule) {
   int width = rule.exif ? heif.handle_width(handle) : heif.stored_width(handle);
   int height = rule.exif ? heif.handle_height(handle) : heif.stored_height(handle);
-  constexpr int kBlock = 64;
   bool is_near = std::abs(width - image.width) < kBlock && std::abs(height - image.height) < kBlock;
   if (is_near) return {};
   return damaged(fmt::format("damaged HEIC: it declares {}x{} pixels and holds {}x{}", width,
@@ -214,6 +217,8 @@ Result<void> decode_heic(std::span<const uint8_t> bytes, Image& image, const Dec
   Context context(heif.context_alloc(), heif.context_free);
   if (!context) return unsupported("no memory for a HEIC image");
   heif.set_threads(context.get(), 0);  // none besides this one
+  // A grid says for itself how large it is, and libheif would make room for that.
+  heif.set_largest_side(context.get(), std::max(header->width, header->height) + kBlock);
   heif_error error = heif.read(context.get(), bytes.data(), bytes.size(), nullptr);
   if (error.code != heif_error_Ok) return heif_error_of(error);
   heif_image_handle* raw = nullptr;
