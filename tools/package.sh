@@ -13,8 +13,8 @@ out=${2:-$root/dist}
 for tool in cmake patchelf strip ldd dpkg-query pkg-config; do
   command -v "$tool" >/dev/null || { echo "package.sh: $tool is missing (packages: cmake patchelf binutils libc-bin dpkg pkg-config)" >&2; exit 2; }
 done
-[ -x "$build/pounce" ] || {
-  echo "package.sh: no pounce in $build: cmake --preset release && cmake --build --preset release" >&2
+[ -x "$build/pounce" ] && [ -d "$build/made" ] || {
+  echo "package.sh: no finished build in $build: cmake --preset release && cmake --build --preset release" >&2
   exit 2
 }
 
