@@ -2,6 +2,8 @@
 // reaches to the end of its pixels. Source: ISO/IEC 14496-12 and 23008-12.
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <vector>
 
 #include "data/codecs.h"
 #include "data/header_reader.h"
@@ -112,6 +114,41 @@ Extents extents_of(Bytes meta) {
   return primary.width > 0 ? primary : largest;
 }
 
+// Which items an item is made of: grids, overlays and copies name others. Source: 23008-12, 6.6.
+using Parts = std::map<uint32_t, std::vector<uint32_t>>;
+
+Parts parts_of(Bytes iref) {
+  Parts parts;
+  if (iref.size() < 4) return parts;
+  const size_t id_size = iref[0] == 0 ? 2 : 4;
+  for_each_box(iref.subspan(4), [&](const Box& box, Bytes inner) {
+    if (!box.is("dimg") || inner.size() < id_size + 2) return;
+    std::vector<uint32_t>& own = parts[big_endian(inner.first(id_size))];
+    uint32_t count = big_endian(inner.subspan(id_size, 2));
+    Bytes rest = inner.subspan(id_size + 2);
+    for (; count > 0 && rest.size() >= id_size; --count, rest = rest.subspan(id_size)) {
+      own.push_back(big_endian(rest.first(id_size)));
+    }
+  });
+  return parts;
+}
+
+// Whether items are parts of parts more often than honest files have it, or of themselves: libheif
+// follows that as deep as it goes. Items without parts are taken away, layer by layer.
+bool is_nested_too_deep(Parts parts) {
+  constexpr int kMostLayers = 3;  // a copy of a grid, or an overlay of one, and one more
+  for (int layer = 0; layer < kMostLayers; ++layer) {
+    std::vector<uint32_t> lowest;
+    for (const auto& [item, own] : parts) {
+      bool is_lowest =
+          std::none_of(own.begin(), own.end(), [&](uint32_t part) { return parts.contains(part); });
+      if (is_lowest) lowest.push_back(item);
+    }
+    for (uint32_t item : lowest) parts.erase(item);
+  }
+  return !parts.empty();
+}
+
 // Of a sequence without a still picture: the track's, in 16.16 bits.
 Extents track_extents(Bytes moov) {
   Bytes header = find_box(find_box(moov, "trak"), "tkhd");
@@ -154,7 +191,12 @@ Result<ImageHeader> read_heif_header(HeaderReader& reader, ImageFormat format) {
     if ((is_meta || is_moov) && extents.width == 0) {
       Result<std::vector<uint8_t>> content = content_of(reader, *box);
       if (!content) return tl::make_unexpected(content.error());
-      extents = is_meta ? extents_of(skip(*content, 4)) : track_extents(*content);
+      Bytes inner = is_meta ? skip(*content, 4) : Bytes(*content);
+      extents = is_meta ? extents_of(inner) : track_extents(inner);
+      if (is_meta && is_nested_too_deep(parts_of(find_box(inner, "iref")))) {
+        return damaged(fmt::format("damaged {}: pictures are parts of parts without end",
+                                   format_name(format)));
+      }
     }
     at = box->end;
   }

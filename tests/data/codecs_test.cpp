@@ -148,15 +148,37 @@ Bytes box(std::string_view type, const Bytes& content) {
   return file.bytes;
 }
 
-// The boxes of a picture without pixels.
-Bytes heif_extents(std::string_view brand, uint64_t width, uint64_t height) {
+// The boxes of a picture without pixels; `parts`: items and what they are made of.
+Bytes heif_extents(std::string_view brand, uint64_t width, uint64_t height,
+                   const std::vector<std::pair<int, int>>& parts = {}) {
   Bytes ispe = box("ispe", Writer().big(0, 4).big(width, 4).big(height, 4).bytes);
   Bytes meta = Writer().big(0, 4).bytes, properties = box("iprp", box("ipco", ispe));
   meta.insert(meta.end(), properties.begin(), properties.end());
+  Bytes references = Writer().big(0, 4).bytes;
+  for (auto [item, part] : parts) {
+    Bytes dimg =
+        box("dimg", Writer().big(uint64_t(item), 2).big(1, 2).big(uint64_t(part), 2).bytes);
+    references.insert(references.end(), dimg.begin(), dimg.end());
+  }
+  references = box("iref", references);
+  meta.insert(meta.end(), references.begin(), references.end());
   Bytes file = box("ftyp", Writer().text(brand).big(0, 4).text("mif1").text(brand).bytes);
   Bytes rest = box("meta", meta);
   file.insert(file.end(), rest.begin(), rest.end());
   return file;
+}
+
+// libheif would follow them until the stack ends.
+TEST(DecodeHeif, PartsOfPartsWithoutEndAreRefused) {
+  using Parts = std::vector<std::pair<int, int>>;
+  EXPECT_EQ(header_outcome(heif_extents("heic", 64, 48, {{3, 2}, {2, 1}})), "ok 64x48");
+  for (const Parts& parts : {Parts{{1, 1}}, Parts{{1, 2}, {2, 1}}, Parts{{5, 1}, {1, 2}, {2, 1}},
+                             Parts{{1, 2}, {2, 3}, {3, 4}, {4, 5}}}) {
+    for (const char* brand : {"heic", "avif"}) {
+      EXPECT_THAT(header_outcome(heif_extents(brand, 64, 48, parts)), HasSubstr("without end"));
+      EXPECT_THAT(outcome(heif_extents(brand, 64, 48, parts)), HasSubstr("bad_data"));
+    }
+  }
 }
 
 TEST(DecodeGif, FirstFrameInItsColours) {
