@@ -65,7 +65,8 @@ Bytes bmp(uint64_t width, uint64_t height) {
   put(bytes, 1, 2);
   put(bytes, 8, 2);
   put(bytes, 1, 4);
-  put(bytes, 0, 12);
+  put(bytes, 0, 8);
+  put(bytes, 0, 4);
   put(bytes, 2, 8);
   put(bytes, 0xFF00, 8);
   bytes.insert(bytes.end(), {0, 1});
