@@ -23,6 +23,7 @@ struct BenchStepConfig {
   double seconds = 10;  // time steps for as long as this, but at least five; above 0
   int threads = 0;      // compute threads; 0: as many as there are cores
   std::string device = "auto";
+  ConvAlgorithm conv_algorithm = ConvAlgorithm::Auto;
 };
 
 // An update computed on the device and by the plain loops of the reference, compared, and the

@@ -39,6 +39,10 @@ enum class BadFilePolicy { Auto, Skip, Stop };
 // update that overflows in it is repeated in a wider one.
 enum class Precision { Auto, Fp32, Bf16, Fp16 };
 
+// How convolutions are computed. Auto: by whatever is fastest on the device, which for windows of
+// 3 x 3 is Winograd's form on a processor. Direct: by the sums that define them.
+enum class ConvAlgorithm { Auto, Direct };
+
 // Where images are kept from one epoch to the next. Auto: nowhere at first; in memory from the
 // epoch on that follows one in which the steps waited for images. Ram: in this process. Disk: in a
 // file of the cache folder, kept for later runs. None of these changes a result. Shrunk: pictures
@@ -103,6 +107,7 @@ struct TrainConfig {
   int threads = 0;              // compute threads; 0: as many as there are cores
   std::string device = "auto";  // auto, cpu
   Precision precision = Precision::Auto;
+  ConvAlgorithm conv_algorithm = ConvAlgorithm::Auto;
 };
 
 // A file that was left out, as skipped.tsv lists it.

@@ -12,7 +12,7 @@ std::shared_ptr<DeviceState> open(const std::string& name, int threads) {
     fail(ErrorKind::InvalidArgument, "a device of {} threads was asked for, expected 0 to {}",
          threads, kMostThreads);
   }
-  OpenDevice opened = open_device(name, threads);
+  OpenDevice opened = open_device(name, {.threads = threads});
   std::string backend(opened.backend->name());
   return std::make_shared<DeviceState>(DeviceState{std::move(backend), std::move(opened)});
 }

@@ -11,8 +11,9 @@
 namespace pounce {
 
 struct BackendOptions {
-  int threads = 0;  // 0: as many as this process may use
-  int device = 0;   // which, where a backend has several
+  int threads = 0;                   // 0: as many as this process may use
+  int device = 0;                    // which, where a backend has several
+  bool direct_convolutions = false;  // as Target has it
 };
 
 // "cpu", "opencl", "reference". Throws Unsupported naming those there are for another name, Device

@@ -60,6 +60,9 @@ std::vector<Flag> bench_step_flags() {
   flags.push_back(like_train("device", [](Settings& settings, const TrainConfig& checked) {
     settings.bench_step.device = checked.device;
   }));
+  flags.push_back(like_train("conv-algorithm", [](Settings& settings, const TrainConfig& checked) {
+    settings.bench_step.conv_algorithm = checked.conv_algorithm;
+  }));
   for (Flag& flag : flags) flag.is_essential = true;
   add_output_flags(flags, "the result as one line of JSON");
   return flags;

@@ -20,6 +20,7 @@ struct Target {
   int threads = 1;                    // threads a kernel may use; never part of its result
   size_t l2_bytes = size_t{1} << 20;  // of one core
   size_t memory_bytes = 0;            // 0: unknown
+  bool direct_convolutions = false;   // by the sums that define them alone
   size_t placement_alignment = 64;    // tensors start at multiples of it; a power of two, >= 64
   // What --precision auto computes products in here: a half the device is built for, or F32.
   DType automatic_precision = DType::F32;

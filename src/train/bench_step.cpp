@@ -56,6 +56,10 @@ StepSpec make_spec(const BenchStepConfig& config) {
   return spec;
 }
 
+OpenDevice open(const BenchStepConfig& config) {
+  return open_device(config.device, {config.threads, config.conv_algorithm});
+}
+
 void measure(SyntheticStep& synthetic, const BenchStepConfig& config, const std::stop_token& stop,
              BenchStepResult& result) {
   double warm_up = std::min(kWarmUpSeconds, config.seconds);
@@ -80,7 +84,7 @@ BenchStepResult bench_step(const BenchStepConfig& config, const BenchStepObserve
   check_bench_config(config);
   StepSpec spec = make_spec(config);
   // Planned before the verification, so that sizes which cannot work are refused at once.
-  SyntheticStep synthetic(open_device(config.device, config.threads), spec, config.batch_size);
+  SyntheticStep synthetic(open(config), spec, config.batch_size);
   StepRunner& runner = synthetic.runner();
   BenchStepResult result;
   result.device = runner.device().description;
@@ -89,7 +93,7 @@ BenchStepResult bench_step(const BenchStepConfig& config, const BenchStepObserve
   result.parameters = runner.parameters();
   result.planned_bytes = int64_t(runner.session().planned_bytes());
   if (observer.on_verifying) observer.on_verifying();
-  result.verification = verify_step(open_device(config.device, config.threads), spec, stop);
+  result.verification = verify_step(open(config), spec, stop);
   if (observer.on_verified) observer.on_verified(result.verification);
   measure(synthetic, config, stop, result);
   return result;

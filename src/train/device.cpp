@@ -11,8 +11,10 @@ namespace {
 
 using Kind = DeviceChoice::Kind;
 
-OpenDevice open_processor(const std::string& name, int threads) {
-  OpenDevice device{make_backend(name, {.threads = threads}), ""};
+OpenDevice open_processor(const std::string& name, const ProcessorOptions& options) {
+  BackendOptions asked{.threads = options.threads,
+                       .direct_convolutions = options.conv_algorithm == ConvAlgorithm::Direct};
+  OpenDevice device{make_backend(name, asked), ""};
   int used = device.backend->target().threads;
   device.description = fmt::format("{}, {} thread{}", name, used, used == 1 ? "" : "s");
   return device;
@@ -60,7 +62,7 @@ std::optional<DeviceChoice> parse_device(const std::string& word) {
   return DeviceChoice{is_opencl ? Kind::OpenCl : Kind::Gpu, int(*index)};
 }
 
-OpenDevice open_device(const std::string& name, int threads) {
+OpenDevice open_device(const std::string& name, const ProcessorOptions& options) {
   std::optional<DeviceChoice> choice = parse_device(name);
   if (!choice) {
     fail_with_hint(ErrorKind::Device, "leave the device out, or use cpu",
@@ -77,11 +79,11 @@ OpenDevice open_device(const std::string& name, int threads) {
     case Kind::OpenCl:
       return open_gpu("opencl", choice->index);
     case Kind::Reference:
-      return open_processor("reference", threads);
+      return open_processor("reference", options);
     case Kind::Cpu:
       break;
   }
-  return open_processor("cpu", threads);
+  return open_processor("cpu", options);
 }
 
 }  // namespace pounce

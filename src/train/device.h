@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/backend.h"
+#include "pounce/train.h"
 
 namespace pounce {
 
@@ -32,8 +33,13 @@ struct DeviceChoice {
 // device. Throws Device for cuda, which this build lacks.
 std::optional<DeviceChoice> parse_device(const std::string& word);
 
-// `name` as parse_device takes it. Throws Device for one that is not there or that it does not
-// know. threads 0: as many as this process may use.
-OpenDevice open_device(const std::string& name, int threads);
+struct ProcessorOptions {
+  int threads = 0;  // 0: as many as this process may use
+  ConvAlgorithm conv_algorithm = ConvAlgorithm::Auto;
+};
+
+// `name` as parse_device takes it; the options are for the host's processor. Throws Device for one
+// that is not there or that it does not know.
+OpenDevice open_device(const std::string& name, const ProcessorOptions& options);
 
 }  // namespace pounce

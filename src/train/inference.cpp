@@ -21,7 +21,7 @@ InferenceModel::InferenceModel(const std::string& path, int batch, const std::st
   ModelFile file = load_model(path);
   info_ = file.info;
   spec_ = make_step_spec(info_);
-  device_ = open_device(device, threads);
+  device_ = open_device(device, {.threads = threads});
   session_ = std::make_unique<Session>(
       *device_.backend, communicator_,
       std::vector<NamedGraph>{{evaluation_program(batch), build_evaluation(spec_, batch)}});

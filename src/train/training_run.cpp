@@ -127,7 +127,7 @@ void TrainingRun::Impl::log(const Error& error) noexcept {
 
 void TrainingRun::Impl::prepare(const std::stop_token& stop) {
   // Before the data is looked at: what the device cannot do is an error at once.
-  device_ = open_device(config_.device, config_.threads);
+  device_ = open_device(config_.device, {config_.threads, config_.conv_algorithm});
   DType precision = choose_precision(config_.precision, *device_.backend);
   std::optional<InitFile> init;
   if (!config_.init.empty()) {

@@ -52,6 +52,7 @@ const std::map<std::string, Values>& values() {
       {"labels", {{"names", "a b/t.csv:file,label"}, {""}}},
       {"augment", {{"none", "light"}, {"strong", ""}}},
       {"precision", {{"fp32", "bf16", "fp16", "auto"}, {"half", "fp8", "FP16"}}},
+      {"conv-algorithm", {{"auto", "direct"}, {"winograd", ""}}},
       {"sampler", {{"balanced", "uniform"}, {"weighted"}}},
       {"exif", {{"false", "true"}, {"0", ""}}},
       {"hflip", {{"0", "1"}, {"1.1", "-0.5", "half"}}},

@@ -26,7 +26,7 @@ StepSpec small_spec() {
 }
 
 TEST(VerifyStep, TheCpuAgreesWithTheReference) {
-  StepVerification result = verify_step(open_device("cpu", 1), small_spec());
+  StepVerification result = verify_step(open_device("cpu", {.threads = 1}), small_spec());
   EXPECT_LT(result.loss_error, 1e-5);
   EXPECT_GT(result.weight_error, 0);  // they are two implementations
   EXPECT_LT(result.weight_error, result.tolerance);

@@ -86,7 +86,7 @@ TEST_F(InitCheck, ThirtyStepsHavePyTorchsLosses) {
   StepSpec spec = make_step_spec(network);
   spec.optimizer = {.kind = OptimizerKind::Sgd, .momentum = 0.9, .weight_decay = 0};
   spec.updates = int64_t(kSteps);
-  StepRunner runner(open_device("cpu", 0), spec, {kBatch}, {});
+  StepRunner runner(open_device("cpu", {}), spec, {kBatch}, {});
   runner.initialize(0, 0, &start);
   runner.set_learning_rates(std::vector<float>(kSteps, 0.01f));
 

@@ -3,6 +3,7 @@
 #include "backend/cpu/gemm.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/onednn.h"
+#include "backend/cpu/winograd.h"
 #include "base/error.h"
 #include "ir/conv_params.h"
 
@@ -14,6 +15,37 @@ std::optional<std::string> refuse_empty(const NodeContext& context) {
   ConvParams p = conv_params(context.graph, context.node);
   if (p.batch * p.channels * p.out_channels == 0) return "a tensor is empty";
   return std::nullopt;
+}
+
+std::optional<std::string> refuse_winograd_node(const NodeContext& context) {
+  if (auto reason = refuse_empty(context)) return reason;
+  if (context.target.direct_convolutions) return "direct sums are asked for";
+  return refuse_winograd(conv_params(context.graph, context.node));
+}
+
+template <ConvPass kPass>
+size_t winograd_workspace(const NodeContext& context) {
+  return winograd_workspace_bytes(conv_params(context.graph, context.node), kPass,
+                                  context.target.threads);
+}
+
+// `kRun` is one of winograd.h.
+template <auto kRun>
+HostKernel make_winograd(const NodeContext& context) {
+  ConvParams p = conv_params(context.graph, context.node);
+  int threads = context.target.threads;
+  return [=](const KernelArguments& arguments) {
+    kRun({p, arguments.workspace, threads}, arguments.input<float>(0), arguments.input<float>(1),
+         arguments.output<float>(0));
+  };
+}
+
+template <ConvPass kPass, auto kRun>
+Implementation winograd() {
+  return {.name = "winograd",
+          .refuse = refuse_winograd_node,
+          .workspace_bytes = winograd_workspace<kPass>,
+          .make = make_winograd<kRun>};
 }
 
 // oneDNN's direct kernels add in one order whatever the threads and the batch; its others do not
@@ -80,8 +112,11 @@ std::vector<Row> conv_kernels() {
                                  .workspace_bytes = onednn_workspace,
                                  .make = make_onednn};
   return {
+      {OpKind::Conv2d, winograd<ConvPass::Forward, winograd_forward>()},
       {OpKind::Conv2d, onednn},
+      {OpKind::Conv2dBwdData, winograd<ConvPass::Data, winograd_data>()},
       {OpKind::Conv2dBwdData, onednn},
+      {OpKind::Conv2dBwdWeights, winograd<ConvPass::Weights, winograd_weights>()},
       {OpKind::Conv2dBwdWeights,
        {.name = "implicit_gemm",
         .refuse = refuse_implicit_gemm,

@@ -47,6 +47,7 @@ std::unique_ptr<Backend> make_cpu_backend(const BackendOptions& options) {
   target.kind = DeviceKind::Cpu;
   target.isa = widest_isa();
   target.threads = threads_of(options);
+  target.direct_convolutions = options.direct_convolutions;
   target.memory_bytes = size_t(total_memory_bytes());
   const dnnl_version_t* version = dnnl::version();
   target.libraries = fmt::format("oneDNN {}.{}.{}", version->major, version->minor, version->patch);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/panel.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
 
@@ -11,15 +12,13 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "backend/cpu/tile_product-inl.h"
+
 #ifndef POUNCE_CPU_GEMM_ONCE
 #define POUNCE_CPU_GEMM_ONCE
 namespace pounce::cpu {
 namespace {
 
-// Panels have the same extents for every instruction set, so that plans do not depend on it: the
-// register tile of each divides them.
-constexpr int64_t kPanelRows = 12;
-constexpr int64_t kPanelColumns = 32;
 // A panel of b (32 KiB) stays in the first-level cache while panels of a pass by.
 constexpr int64_t kDepthBlock = 256;
 
@@ -34,14 +33,6 @@ struct GemmBlock {
   float* packed_a;
   float* packed_b;
 };
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) {
-  return (a + b - 1) / b;
-}
-
-constexpr int64_t round_up(int64_t a, int64_t b) {
-  return ceil_div(a, b) * b;
-}
 
 }  // namespace
 }  // namespace pounce::cpu
@@ -143,76 +134,16 @@ void pack_patches(const PatchView& view, const GemmBlock& block, DepthRange dept
   }
 }
 
-struct Tile {
-  const float* a;  // depth x kPanelRows
-  const float* b;  // depth x kPanelColumns
-  int64_t depth;
-  float* y;
-  int64_t y_stride;
-  bool add;  // to what y holds
-};
-
-// 32 vector registers hold a tile of 12 x 2 vectors, 16 one of 6 x 2.
-constexpr int64_t kTileRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
-constexpr int64_t kTileVectors = 2;
-
-HWY_INLINE void multiply_tile(const Tile& tile) {
-  const hn::ScalableTag<float> d;
-  using V = hn::Vec<decltype(d)>;
-  constexpr int64_t kLanes = int64_t(hn::MaxLanes(hn::ScalableTag<float>()));
-  V sum[kTileRows][kTileVectors];
-#pragma GCC unroll 12
-  for (int64_t i = 0; i < kTileRows; ++i) {
-#pragma GCC unroll 2
-    for (int64_t j = 0; j < kTileVectors; ++j) sum[i][j] = hn::Zero(d);
-  }
-  const float* HWY_RESTRICT a = tile.a;
-  const float* HWY_RESTRICT b = tile.b;
-  for (int64_t k = 0; k < tile.depth; ++k) {
-    V column[kTileVectors];
-#pragma GCC unroll 2
-    for (int64_t j = 0; j < kTileVectors; ++j) column[j] = hn::Load(d, b + j * kLanes);
-#pragma GCC unroll 12
-    for (int64_t i = 0; i < kTileRows; ++i) {
-      V row = hn::Set(d, a[i]);
-#pragma GCC unroll 2
-      for (int64_t j = 0; j < kTileVectors; ++j) {
-        sum[i][j] = hn::MulAdd(row, column[j], sum[i][j]);
-      }
-    }
-    a += kPanelRows, b += kPanelColumns;
-  }
-#pragma GCC unroll 12
-  for (int64_t i = 0; i < kTileRows; ++i) {
-#pragma GCC unroll 2
-    for (int64_t j = 0; j < kTileVectors; ++j) {
-      float* y = tile.y + i * tile.y_stride + j * kLanes;
-      V old = tile.add ? hn::LoadU(d, y) : hn::Zero(d);
-      hn::StoreU(hn::Add(old, sum[i][j]), d, y);
-    }
-  }
-}
-
-// A whole kPanelRows x kPanelColumns product.
-void multiply_panels(const Tile& panels) {
-  constexpr int64_t kTileColumns = kTileVectors * int64_t(hn::MaxLanes(hn::ScalableTag<float>()));
-  for (int64_t j = 0; j < kPanelColumns; j += kTileColumns) {
-    for (int64_t i = 0; i < kPanelRows; i += kTileRows) {
-      Tile tile = panels;
-      tile.a += i, tile.b += j, tile.y += i * panels.y_stride + j;
-      multiply_tile(tile);
-    }
-  }
-}
+using PackedTile = Tile<TileOperand<1, kPanelRows>, kPanelColumns>;
 
 // At the edges of y: through a buffer, of which only the part that exists is kept.
-void multiply_partial(Tile panels, int64_t rows, int64_t columns) {
+void multiply_partial(PackedTile panels, int64_t rows, int64_t columns) {
   HWY_ALIGN float buffer[kPanelRows * kPanelColumns];
   float* y = panels.y;
   int64_t y_stride = panels.y_stride;
   bool add = panels.add;
   panels.y = buffer, panels.y_stride = kPanelColumns, panels.add = false;
-  multiply_panels(panels);
+  multiply_panels(panels, kPanelRows);
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       float sum = buffer[i * kPanelColumns + j];
@@ -226,14 +157,14 @@ void multiply_packed(const GemmBlock& block, int64_t depth, bool add) {
     int64_t columns = std::min(kPanelColumns, block.columns - j);
     for (int64_t i = 0; i < block.rows; i += kPanelRows) {
       int64_t rows = std::min(kPanelRows, block.rows - i);
-      Tile tile{block.packed_a + i * depth,
-                block.packed_b + j * depth,
-                depth,
-                block.y + (block.row + i) * block.y_stride + block.column + j,
-                block.y_stride,
-                add};
+      PackedTile tile{{block.packed_a + i * depth},
+                      {block.packed_b + j * depth},
+                      depth,
+                      block.y + (block.row + i) * block.y_stride + block.column + j,
+                      block.y_stride,
+                      add};
       if (rows == kPanelRows && columns == kPanelColumns) {
-        multiply_panels(tile);
+        multiply_panels(tile, kPanelRows);
       } else {
         multiply_partial(tile, rows, columns);
       }

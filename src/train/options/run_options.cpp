@@ -102,6 +102,17 @@ void add_run_options(std::vector<TrainOption>& table) {
        {"fp32", Precision::Fp32},
        {"bf16", Precision::Bf16},
        {"fp16", Precision::Fp16}}));
+  table.push_back(one_of<ConvAlgorithm>(
+      {.name = "conv-algorithm",
+       .group = kGroup,
+       .value_name = "NAME",
+       .default_text = "auto",
+       .help = "how convolutions are computed: auto or direct",
+       .details =
+           "auto: on the cpu, windows of 3 x 3 by Winograd's form, whose rounding errors are "
+           "a few times those of direct sums. direct: by the sums that define them, slower."},
+      &TrainConfig::conv_algorithm,
+      {{"auto", ConvAlgorithm::Auto}, {"direct", ConvAlgorithm::Direct}}));
   table.push_back(out_folder({.name = "out",
                               .short_name = 'o',
                               .group = kGroup,
