@@ -144,7 +144,8 @@ class RandomGraph {
     Attributes window = {{"stride", std::vector<int64_t>{stride, stride}},
                          {"padding", std::vector<int64_t>{1, 1}}};
     if (random_.below(2) == 0) {
-      return keep(graph_.add(OpKind::Conv2d, {pick(image_), pick(filter_)}, window, "conv"));
+      return keep_activated(
+          graph_.add(OpKind::Conv2d, {pick(image_), pick(filter_)}, window, "conv"));
     }
     Value y = pick(halved ? small_image_ : image_);
     if (random_.below(2) == 0) {
@@ -164,8 +165,21 @@ class RandomGraph {
       inputs.pop_back();
       return keep(graph_.add(OpKind::BatchNormBwd, inputs));
     }
+    if (random_.below(4) == 0) {
+      // A variance of at least 0.
+      inputs[4] = graph_.add_one(OpKind::Sigmoid, {inputs[4]});
+      return keep_activated(graph_.add(OpKind::BatchNormInference, inputs, {}, "bn"));
+    }
     // A finite result whatever the statistics hold.
-    keep(graph_.add(OpKind::BatchNorm, inputs, {}, "bn"));
+    keep_activated(graph_.add(OpKind::BatchNorm, inputs, {}, "bn"));
+  }
+
+  // Often with what networks put behind a normalisation, which nothing else reads.
+  void keep_activated(std::vector<Value> made) {
+    const TensorType& type = graph_.type(made[0]);
+    if (random_.below(2) == 0) made[0] = graph_.add_one(OpKind::Add, {made[0], pick(type)});
+    if (random_.below(2) == 0) made[0] = graph_.add_one(OpKind::Relu, {made[0]});
+    keep(made);
   }
 
   OpKind pick_op(std::initializer_list<OpKind> ops) {

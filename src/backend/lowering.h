@@ -18,8 +18,42 @@
 
 namespace pounce {
 
-// Entry: pounce::Implementation or kernels::Implementation. `lists` gives the entries of an op;
-// empty: the op is not supported.
+// Entry: pounce::Implementation or kernels::Implementation.
+template <typename Entry>
+struct ImplementationChoice {
+  const Entry* entry = nullptr;   // null: all refuse
+  std::vector<Refusal> refusals;  // of those before it, or of all
+};
+
+// Why `entry` cannot serve; nothing when it can.
+template <typename Entry>
+std::optional<std::string> find_refusal(const Entry& entry, const NodeContext& context) {
+  if constexpr (requires { entry.thread_invariant; }) {
+    if (!entry.thread_invariant) return "its result depends on the number of threads";
+  }
+  if (context.graph.needs_batch_invariance() && !entry.batch_invariant) {
+    return "a sample's result depends on the batch around it";
+  }
+  if (entry.refuse == nullptr) return std::nullopt;
+  return entry.refuse(context);
+}
+
+template <typename Entry>
+ImplementationChoice<Entry> choose_implementation(std::span<const Entry> list,
+                                                  const NodeContext& context) {
+  ImplementationChoice<Entry> choice;
+  for (const Entry& entry : list) {
+    std::optional<std::string> reason = find_refusal(entry, context);
+    if (!reason) {
+      choice.entry = &entry;
+      return choice;
+    }
+    choice.refusals.push_back({std::string(entry.name), *reason});
+  }
+  return choice;
+}
+
+// `lists` gives the entries of an op; empty: the op is not supported.
 template <typename Entry>
 class Lowering {
  public:
@@ -54,7 +88,7 @@ class Lowering {
       if (entry.workspace_bytes != nullptr) {
         result.workspace_bytes = entry.workspace_bytes({graph, node, target_});
       }
-      result.in_place = op_info(node.op).in_place;
+      result.in_place = in_place_of(node);
       result.in_place.insert(result.in_place.end(), entry.in_place.begin(), entry.in_place.end());
     }
     return lowered;
@@ -73,33 +107,10 @@ class Lowering {
   }
 
  private:
-  struct Choice {
-    const Entry* entry = nullptr;
-    std::vector<Refusal> refusals;  // of those before it, or of all
-  };
+  using Choice = ImplementationChoice<Entry>;
 
   Choice choose(const Graph& graph, const Node& node) const {
-    Choice choice;
-    for (const Entry& entry : lists_(owner_, node.op)) {
-      std::optional<std::string> reason = refusal(entry, {graph, node, target_});
-      if (!reason) {
-        choice.entry = &entry;
-        return choice;
-      }
-      choice.refusals.push_back({std::string(entry.name), *reason});
-    }
-    return choice;
-  }
-
-  static std::optional<std::string> refusal(const Entry& entry, const NodeContext& context) {
-    if constexpr (requires { entry.thread_invariant; }) {
-      if (!entry.thread_invariant) return "its result depends on the number of threads";
-    }
-    if (context.graph.needs_batch_invariance() && !entry.batch_invariant) {
-      return "a sample's result depends on the batch around it";
-    }
-    if (entry.refuse == nullptr) return std::nullopt;
-    return entry.refuse(context);
+    return choose_implementation(lists_(owner_, node.op), {graph, node, target_});
   }
 
   std::string reasons(const Node& node, const Choice& choice) const {

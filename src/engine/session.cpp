@@ -69,8 +69,12 @@ Session::~Session() = default;
 std::unique_ptr<Session::Program> Session::build(const NamedGraph& named) {
   auto program = std::make_unique<Program>();
   program->name = named.name;
+  PassOptions passes = options_.passes;
+  passes.supports = [&](const Graph& graph, const Node& node) {
+    return !backend_.supports(graph, node, backend_.target());
+  };
   try {
-    program->graph = run_passes(named.graph, options_.passes, &program->reports);
+    program->graph = run_passes(named.graph, passes, &program->reports);
     program->lowered = backend_.lower(program->graph, backend_.target());
   } catch (Error& error) {
     error.add_context(fmt::format("while building program \"{}\"", named.name));

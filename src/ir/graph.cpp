@@ -50,6 +50,12 @@ std::string to_string(const TensorType& type) {
   return fmt::format("{}{}", dtype_name(type.dtype), to_string(type.shape));
 }
 
+std::vector<Alias> in_place_of(const Node& node) {
+  std::vector<Alias> aliases = op_info(node.op).in_place;
+  std::erase_if(aliases, [&](const Alias& a) { return size_t(a.input) >= node.inputs.size(); });
+  return aliases;
+}
+
 std::string_view role_name(VariableRole role) {
   return kRoleNames[size_t(role)];
 }
@@ -93,7 +99,8 @@ std::vector<Value> Graph::add(OpKind op, std::vector<Value> inputs, Attributes a
   try {
     if (!accepts_inputs(info, types.size())) {
       fail(ErrorKind::InvalidArgument, "{} inputs given, {} expected ({}{})", types.size(),
-           info.inputs.size(), fmt::join(info.inputs, ", "), info.variadic ? ", ..." : "");
+           info.inputs.size() - (info.optional ? 1 : 0), fmt::join(info.inputs, ", "),
+           info.variadic ? ", ..." : "");
     }
     complete_attributes(info, node.attributes);
     types = info.infer({types, node.attributes});

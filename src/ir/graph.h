@@ -46,6 +46,9 @@ struct Node {
   std::vector<Value> outputs;
 };
 
+// The op table's in_place without what names inputs the node does not have.
+std::vector<Alias> in_place_of(const Node& node);
+
 // What a variable is for: decides where its memory lies and what is saved.
 enum class VariableRole : uint8_t {
   Parameter,  // trained

@@ -12,7 +12,7 @@ namespace {
 std::vector<OpInfo> build_table() {
   std::vector<OpInfo> table;
   for (auto* family : {control_ops, image_ops, elementwise_ops, linear_ops, layout_ops, reduce_ops,
-                       conv_ops, norm_ops, pool_ops, loss_ops, optimizer_ops}) {
+                       conv_ops, norm_ops, pool_ops, loss_ops, optimizer_ops, fused_ops}) {
     std::vector<OpInfo> rows = family();
     table.insert(table.end(), rows.begin(), rows.end());
   }
@@ -32,11 +32,14 @@ const OpInfo& op_info(OpKind kind) {
 }
 
 bool accepts_inputs(const OpInfo& info, size_t count) {
-  return info.variadic ? count >= info.inputs.size() : count == info.inputs.size();
+  size_t fixed = info.inputs.size() - (info.optional ? 1 : 0);
+  return info.variadic ? count >= fixed : count == fixed;
 }
 
 bool takes_half(const OpInfo& info, size_t index) {
-  return info.half_operands > 0 && (info.variadic || index < size_t(info.half_operands));
+  if (info.half_operands == 0) return false;
+  bool is_last = info.variadic && index + 1 >= info.inputs.size();
+  return is_last || index < size_t(info.half_operands);
 }
 
 std::string input_name(const OpInfo& info, size_t index) {

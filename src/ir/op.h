@@ -113,6 +113,12 @@ enum class OpKind : uint8_t {
   ClipDivisor,
   MovingAverage,
   LossScale,
+  // with a program of elementwise ops
+  Fused,
+  Conv2dFused,
+  MatMulFused,
+  BatchNormFused,
+  BatchNormInferenceFused,
 };
 
 // Inputs and variables: what a graph is given rather than computes.
@@ -157,7 +163,8 @@ struct OpInfo {
   std::vector<TensorType> (*infer)(const InferInput&);
   // Multiplications and additions of one run, each counted; null: negligible.
   double (*flops)(const Graph&, const Node&) = nullptr;
-  // In place: every implementation must be able to write the output over the input.
+  // In place: every implementation must be able to write the output over the input. Of variadic ops
+  // some may name inputs that a node lacks: read in_place_of (ir/graph.h).
   std::vector<Alias> in_place = {};
   // Elementwise formula over a, b; empty for other ops.
   std::string_view formula = {};
@@ -165,11 +172,14 @@ struct OpInfo {
   bool mergeable = true;
   // The last of `inputs` stands for one or more.
   bool variadic = false;
-  // So many leading inputs, of a variadic op all, may be f16 or bf16, all of one type; the other
-  // inputs stay f32 then. Results that add many terms up (statistics, gradients of weights) come
-  // out in f32, the others in the type of these inputs. 0: the op takes no half.
+  // So many leading inputs, and those the last of a variadic op stands for, may be f16 or bf16, all
+  // of one type; the other inputs stay f32 then. Results that add many terms up (statistics,
+  // gradients of weights) come out in f32, the others in the type of these inputs. 0: the op takes
+  // no half.
   int half_operands = 0;
   Autocast autocast = Autocast::Keep;
+  // With variadic: for none as well.
+  bool optional = false;
 };
 
 const OpInfo& op_info(OpKind kind);

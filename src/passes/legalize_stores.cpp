@@ -23,7 +23,7 @@ std::vector<int> find_last_readers(const Graph& graph) {
 // Every implementation may write the stored value over the variable's old one.
 bool may_write_over(const Node& node, Value value, Value variable) {
   if (std::count(node.inputs.begin(), node.inputs.end(), variable) != 1) return false;
-  for (const Alias& alias : op_info(node.op).in_place) {
+  for (const Alias& alias : in_place_of(node)) {
     if (node.outputs[size_t(alias.output)] == value &&
         node.inputs[size_t(alias.input)] == variable) {
       return true;

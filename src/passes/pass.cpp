@@ -10,11 +10,21 @@
 namespace pounce {
 namespace {
 
+// A pass that needs no options.
+template <Graph (*run)(const Graph&)>
+Graph without_options(const Graph& graph, const PassOptions&) {
+  return run(graph);
+}
+
 constexpr Pass kPasses[] = {
-    {"merge_common_subexpressions", "equal nodes become one", merge_common_subexpressions, false},
-    {"eliminate_dead_code", "nodes nothing needs are dropped", eliminate_dead_code, false},
+    {"merge_common_subexpressions", "equal nodes become one",
+     without_options<merge_common_subexpressions>, false},
+    {"eliminate_dead_code", "nodes nothing needs are dropped", without_options<eliminate_dead_code>,
+     false},
+    {"fuse_elementwise", "elementwise nodes run in one pass over memory, with the op before them",
+     fuse_elementwise, false},
     {"legalize_stores", "copies where a value cannot be computed in its variable's memory",
-     legalize_stores, true},
+     without_options<legalize_stores>, true},
 };
 
 void check_disabled(const PassOptions& options) {
@@ -64,7 +74,8 @@ Graph run_passes(const Graph& graph, const PassOptions& options, std::vector<Pas
   }
   for (const Pass& pass : kPasses) {
     if (std::count(options.disabled.begin(), options.disabled.end(), pass.name) > 0) continue;
-    current = run_pass(pass.name, pass.run, current, reports);
+    auto run = [&](const Graph& before) { return pass.run(before, options); };
+    current = run_pass(pass.name, run, current, reports);
   }
   return current;
 }

@@ -2,6 +2,7 @@
 // where results do not depend on it, disabled by name.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,10 +12,21 @@
 
 namespace pounce {
 
+// Whether something holds for a node, whose inputs and outputs are values of the graph.
+using NodePredicate = std::function<bool(const Graph&, const Node&)>;
+
+struct PassOptions {
+  std::vector<std::string> disabled = {};
+  // F16 or BF16: mixed precision, as the first of all passes (passes/autocast.h).
+  DType precision = DType::F32;
+  // Whether the backend has the op for this node: passes make only such nodes. Null: it has all.
+  NodePredicate supports = {};
+};
+
 struct Pass {
   std::string_view name;
   std::string_view summary;
-  Graph (*run)(const Graph&);
+  Graph (*run)(const Graph&, const PassOptions&);
   bool required;  // cannot be disabled: lowering relies on it
 };
 
@@ -28,12 +40,6 @@ struct PassReport {
   size_t nodes_after = 0;
 };
 
-struct PassOptions {
-  std::vector<std::string> disabled;
-  // F16 or BF16: mixed precision, as the first of all passes (passes/autocast.h).
-  DType precision = DType::F32;
-};
-
 // Runs autocast, where a precision is set, and the list over `graph`. Throws InvalidArgument for a
 // disabled name that is unknown or required, listing those that can be disabled. `reports` may be
 // null.
@@ -43,5 +49,9 @@ Graph run_passes(const Graph& graph, const PassOptions& options, std::vector<Pas
 Graph eliminate_dead_code(const Graph& graph);
 Graph merge_common_subexpressions(const Graph& graph);
 Graph legalize_stores(const Graph& graph);
+// Chains and trees of elementwise ops whose values between have one reader become one node, `fused`
+// or the fused form of an op before them (ir/fused.h). Results keep every bit, and at no node more
+// memory is alive than before.
+Graph fuse_elementwise(const Graph& graph, const PassOptions& options = {});
 
 }  // namespace pounce

@@ -7,6 +7,7 @@
 #include "backend/registry.h"
 #include "backend/run_graph.h"
 #include "base/error.h"
+#include "ir/fused.h"
 
 namespace pounce {
 namespace {
@@ -37,7 +38,8 @@ TEST(ReferenceHalf, RoundsWhatF32Computes) {
   std::unique_ptr<Backend> backend = make_backend("reference");
   int compared = 0;
   for (const OpCase& op_case : op_cases()) {
-    if (!has_half_form(op_case)) continue;
+    // Programs round after every step: fused_test.cpp.
+    if (!has_half_form(op_case) || has_program(op_case.op)) continue;
     for (DType half : kHalves) {
       SCOPED_TRACE(op_case.name + " " + std::string(dtype_name(half)));
       Tensors inputs = case_inputs(op_case, half);

@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include "backend/kernels/launch.h"
+#include "backend/kernels/program_text.h"
 #include "backend/op_cases.h"
+#include "ir/fused.h"
 
 namespace pounce {
 namespace {
@@ -70,6 +72,36 @@ TEST(Kernels, ServeEveryCaseButDoublesWithinTheLimitsOfDevices) {
       expect_within_limits({graph, node, target()});
     }
   }
+}
+
+// x2 rounds as the store of a node of its own would; the last step's store does.
+TEST(Kernels, ProgramsBecomeABlockAStep) {
+  EXPECT_EQ(kernels::program_text(parse_program("add(0,1); relu(2); relu_bwd(0,3)", 2)),
+            "float x2; { const float a = x0, b = x1; x2 = ROUND(Y_TYPE, a + b); } "
+            "float x3; { const float a = x2; x3 = ROUND(Y_TYPE, a < 0 ? 0 : a); } "
+            "{ const float a = x0, b = x3; y = b <= 0 ? 0 : a; }");
+}
+
+// The program begins with the plain op's result: in its last launch, or in one behind it.
+TEST(Kernels, FusedFormsAddAtMostOneLaunch) {
+  int composed = 0, within = 0;
+  for (const OpCase& op_case : op_cases()) {
+    if (!plain_op(op_case.op)) continue;
+    SCOPED_TRACE(op_case.name);
+    Graph graph = build_case(op_case, DType::F32);
+    const Node& node = node_of(graph, op_case.op);
+    NodeContext context{graph, node, target()};
+    const kernels::Implementation& implementation = *chosen(context);
+    std::vector<kernels::Launch> launches = implementation.launches(context);
+    Node plain = plain_node(node);
+    NodeContext of_plain{graph, plain, target()};
+    bool is_composed = implementation.name == "composed";
+    EXPECT_EQ(launches.size(), chosen(of_plain)->launches(of_plain).size() + is_composed);
+    EXPECT_EQ(launches.back().entry, is_composed ? "elementwise" : "apply_table");
+    ++(is_composed ? composed : within);
+  }
+  EXPECT_GT(composed, 10);
+  EXPECT_GT(within, 10);
 }
 
 // Sums over the batch and many images: grids grow with what they cover.

@@ -407,6 +407,7 @@ Cases make_cases() {
   add_update_scalar_cases(cases);
   for (OpCase& more : more_op_cases()) cases.push_back(std::move(more));
   for (OpCase& more : precision_op_cases()) cases.push_back(std::move(more));
+  for (OpCase& fused : fused_op_cases()) cases.push_back(std::move(fused));
   std::stable_sort(cases.begin(), cases.end(),
                    [](const OpCase& a, const OpCase& b) { return a.op < b.op; });
   return cases;

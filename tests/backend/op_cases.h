@@ -49,6 +49,8 @@ std::span<const OpCase> op_cases();
 // Part of op_cases: arithmetic that broadcasts, unary formulas, layout, reductions, layer
 // normalisation and average pooling.
 std::vector<OpCase> more_op_cases();
+// Ops with a program of elementwise ops.
+std::vector<OpCase> fused_op_cases();
 
 // Part of op_cases: casts, selection, the loss scale, largest magnitudes.
 std::vector<OpCase> precision_op_cases();

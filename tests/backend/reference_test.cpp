@@ -391,7 +391,7 @@ TEST(Reference, RunsInPlaceAsItDoesApart) {
     RunResult apart = run_graph(*backend, graph, inputs, {}, {.reuse = false, .poison = false});
     EXPECT_EQ(planned.outputs, apart.outputs);
     const Node& node = graph.nodes().back();
-    for (const Alias& alias : op_info(op_case.op).in_place) {
+    for (const Alias& alias : in_place_of(node)) {
       in_place += planned.plan.values[size_t(node.outputs[size_t(alias.output)].id)] ==
                   planned.plan.values[size_t(node.inputs[size_t(alias.input)].id)];
     }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "ir/fused.h"
 #include "ir/sample_nodes.h"
 #include "ir/verify.h"
 
@@ -30,7 +31,7 @@ TEST(OpTable, RowsAreConsistent) {
     EXPECT_FALSE(info.outputs.empty()) << info.name;
     for (const Alias& alias : info.in_place) {
       EXPECT_LT(size_t(alias.output), info.outputs.size()) << info.name;
-      EXPECT_LT(size_t(alias.input), info.inputs.size()) << info.name;
+      EXPECT_TRUE(info.variadic || size_t(alias.input) < info.inputs.size()) << info.name;
     }
     std::set<std::string_view> attributes;
     for (const AttributeInfo& row : info.attributes) {
@@ -55,7 +56,7 @@ TEST(OpTable, InPlaceOutputsHaveTheirInputsBytes) {
   for (const SampleNode& sample : sample_nodes()) {
     Graph graph = build_sample(sample);
     const Node& node = graph.nodes().back();
-    for (const Alias& alias : op_info(sample.op).in_place) {
+    for (const Alias& alias : in_place_of(node)) {
       // A reshape's input has the same bytes in another shape.
       EXPECT_EQ(graph.type(node.outputs[size_t(alias.output)]).bytes(),
                 graph.type(node.inputs[size_t(alias.input)]).bytes())
@@ -83,6 +84,7 @@ TEST(OpTable, HalfOperandsGiveHalfResultsAndWideSums) {
                                                    {OpKind::ReduceMean, {0}},
                                                    {OpKind::BatchNorm, {1, 2, 3, 4}},
                                                    {OpKind::BatchNormBwd, {1, 2}},
+                                                   {OpKind::BatchNormFused, {1, 2, 3, 4}},
                                                    {OpKind::LayerNorm, {1, 2}},
                                                    {OpKind::LayerNormBwd, {1, 2}},
                                                    {OpKind::MaxPool, {1}},
@@ -316,8 +318,39 @@ std::vector<WrongNode> wrong_shapes_of_layout() {
   };
 }
 
+std::vector<WrongNode> wrong_programs() {
+  auto program = [](const char* text) { return Attributes{{"program", std::string(text)}}; };
+  return {
+      {OpKind::Fused, -1, {}, program(""), {"an elementwise op", "column 1"}},
+      {OpKind::Fused, -1, {}, program("add(0,1);"), {"an elementwise op", "column 10"}},
+      {OpKind::Fused, -1, {}, program("add(0,1) relu(2)"), {"expected ;", "column 10"}},
+      {OpKind::Fused, -1, {}, program("matmul(0,1)"), {"an elementwise op", "column 1"}},
+      {OpKind::Fused, -1, {}, program("add(0)"), {"expected ,", "column 6"}},
+      {OpKind::Fused, -1, {}, program("add(0,2)"), {"number below 2", "column 7"}},
+      {OpKind::Fused, -1, {}, program("add(0,-1)"), {"number below 2", "column 7"}},
+      {OpKind::Fused, -1, {}, program("add(0,1); relu(3)"), {"number below 3", "column 16"}},
+      {OpKind::Fused, -1, {}, program("relu(0)"), {"nothing uses number 1"}},
+      {OpKind::Fused, -1, {}, program("add(0,1); relu(0)"), {"nothing uses number 2"}},
+      {OpKind::Fused,
+       -1,
+       {},
+       program("add(0,1); neg(2); neg(3); neg(4); neg(5); neg(6); neg(7); neg(8); neg(9); "
+               "neg(10); neg(11); neg(12); neg(13); neg(14); neg(15); neg(16); neg(17)"),
+       {"more than 16 steps"}},
+      {OpKind::Fused, 1, f32({2, 4}), {}, {"step 1 (add)", "[3,4]", "[2,4]"}},
+      {OpKind::Fused, 0, {DType::U8, {3, 4}}, {}, {"u8[3,4]", "floating"}},
+      {OpKind::Conv2dFused, 1, f32({8, 3, 3, 5}), {}, {"4 channels", "expect 5"}},
+      {OpKind::Conv2dFused, 2, f32({7}), {}, {"step 1 (add)", "f32[7]"}},
+      {OpKind::MatMulFused, 2, f32({2, 3, 5}), {}, {"makes f32[2,3,5] of f32[3,5]"}},
+      {OpKind::BatchNormFused, 1, f32({3}), {}, {"gamma", "f32[3]"}},
+      {OpKind::BatchNormFused, 5, f32({2, 6, 5, 3}), {}, {"step 1 (add)", "f32[2,6,5,3]"}},
+      {OpKind::BatchNormInferenceFused, -1, {}, program("relu(2)"), {"number below 2"}},
+  };
+}
+
 std::vector<WrongNode> all_wrong_shapes() {
   std::vector<WrongNode> all = wrong_shapes();
+  for (WrongNode& wrong : wrong_programs()) all.push_back(std::move(wrong));
   for (WrongNode& wrong : wrong_shapes_of_layout()) all.push_back(std::move(wrong));
   for (const OpInfo& info : op_table()) {
     if (info.formula.empty() || info.kind < OpKind::Sub) continue;
@@ -356,10 +389,11 @@ TEST(ShapeRules, AnotherNumberOfInputsIsRejected) {
     } else {
       other.push_back(f32({3, 4}));
     }
+    const OpInfo& info = op_info(sample.op);
     EXPECT_ERROR(build_sample(sample.op, other, sample.attributes), ErrorKind::InvalidArgument,
                  "layer",
                  fmt::format("{} inputs given, {} expected", other.size(),
-                             op_info(sample.op).inputs.size()));
+                             info.inputs.size() - (info.optional ? 1 : 0)));
   }
 }
 
@@ -371,6 +405,45 @@ TEST(ShapeRules, VariadicInputsAreNumbered) {
   EXPECT_EQ(input_name(concat, 7), "x7");
   EXPECT_EQ(input_name(op_info(OpKind::MatMul), 1), "b");
   EXPECT_FALSE(accepts_inputs(op_info(OpKind::MatMul), 3));
+}
+
+TEST(ShapeRules, FusedFormsTakeAnyNumberOfOperandsUpToEight) {
+  const OpInfo& form = op_info(OpKind::BatchNormFused);
+  EXPECT_FALSE(accepts_inputs(form, 4));
+  EXPECT_TRUE(accepts_inputs(form, 5));
+  EXPECT_TRUE(accepts_inputs(form, 9));
+  EXPECT_EQ(input_name(form, 5), "operand0");
+  EXPECT_EQ(input_name(form, 4), "running_var");
+  std::vector<TensorType> nine(9, f32({2}));
+  EXPECT_ERROR(build_sample(OpKind::Fused, nine, {{"program", std::string("add(0,1)")}}),
+               ErrorKind::InvalidArgument, "9 operands, at most 8");
+}
+
+TEST(ShapeRules, FusedFormsCountTheFlopsOfThePlainOp) {
+  Graph conv = build_sample(sample_node(OpKind::Conv2d));
+  Graph fused = build_sample(sample_node(OpKind::Conv2dFused));
+  EXPECT_EQ(op_info(OpKind::Conv2dFused).flops(fused, fused.nodes().back()),
+            op_info(OpKind::Conv2d).flops(conv, conv.nodes().back()));
+}
+
+TEST(Programs, PrintAsTheyAreRead) {
+  const ElementwiseProgram expected = {
+      3, {{OpKind::Add, 0, 1}, {OpKind::Relu, 3, 3}, {OpKind::ReluBwd, 2, 4}}};
+  EXPECT_EQ(parse_program("  add( 0 ,1) ;relu(3); relu_bwd(2,4)", 3), expected);
+  EXPECT_EQ(to_string(expected), "add(0,1); relu(3); relu_bwd(2,4)");
+  EXPECT_EQ(parse_program(to_string(expected), 3), expected);
+}
+
+TEST(Programs, StandForThePlainNodeAndItsOperands) {
+  Graph graph = build_sample(sample_node(OpKind::BatchNormFused));
+  const Node& node = graph.nodes().back();
+  Node plain = plain_node(node);
+  EXPECT_EQ(plain.op, OpKind::BatchNorm);
+  EXPECT_EQ(plain.inputs.size(), 5u);
+  EXPECT_EQ(plain.outputs, node.outputs);
+  EXPECT_EQ(plain.attributes.find("program"), nullptr);
+  EXPECT_EQ(plain.attributes.number("momentum"), 0.1);
+  EXPECT_EQ(program_operands(node), (std::vector<Value>{node.outputs[0], node.inputs[5]}));
 }
 
 TEST(ShapeRules, ArithmeticBroadcasts) {

@@ -123,10 +123,29 @@ std::vector<SampleNode> training_samples() {
           {OpKind::LossScale, {kScalar, {DType::I64, {3}}, kStop, kStop}}};
 }
 
+std::vector<SampleNode> fused_samples() {
+  auto with = [](const char* program, Attributes more = {}) {
+    more.set("program", std::string(program));
+    return more;
+  };
+  const Attributes stride = {{"stride", Ints{2, 2}}, {"padding", Ints{1, 1}}};
+  const std::vector<TensorType> norm = {kImage, kChannels, kChannels, kChannels, kChannels};
+  std::vector<TensorType> residual = norm;
+  residual.push_back(kImage);
+  return {{OpKind::Fused, {kMatrix, kMatrix}, with("add(0,1); relu(2)")},
+          {OpKind::Conv2dFused, {kImage, f32({8, 3, 3, 4}), f32({8})}, with("add(0,1)", stride)},
+          {OpKind::MatMulFused,
+           {kMatrix, f32({5, 4}), f32({5})},
+           with("add(0,1); tanh(2)", {{"transpose_b", int64_t{1}}})},
+          {OpKind::BatchNormFused, residual, with("add(0,1); relu(2)")},
+          {OpKind::BatchNormInferenceFused, residual, with("add(0,1)")}};
+}
+
 std::vector<SampleNode> all_samples() {
   std::vector<SampleNode> all;
-  for (auto* family : {control_samples, arithmetic_samples, elementwise_samples, linear_samples,
-                       layout_samples, reduce_samples, window_samples, training_samples}) {
+  for (auto* family :
+       {control_samples, arithmetic_samples, elementwise_samples, linear_samples, layout_samples,
+        reduce_samples, window_samples, training_samples, fused_samples}) {
     for (SampleNode& sample : family()) all.push_back(std::move(sample));
   }
   return all;

@@ -186,7 +186,7 @@ TEST(PassList, RejectsNamesThatCannotBeDisabled) {
   for (const char* name : {"no_such_pass", "legalize_stores", ""}) {
     EXPECT_ERROR(run_passes(Graph(), {.disabled = {name}}, nullptr), ErrorKind::InvalidArgument,
                  std::string("\"") + name + "\"",
-                 "merge_common_subexpressions, eliminate_dead_code");
+                 "merge_common_subexpressions, eliminate_dead_code, fuse_elementwise");
   }
 }
 

@@ -1,4 +1,6 @@
 // Random graphs: no pass changes a bit of what a program leaves behind.
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "backend/registry.h"
@@ -34,7 +36,7 @@ TEST(RandomGraphs, PrintAndParseBack) {
     std::string text = print_graph(random.graph());
     ASSERT_EQ(print_graph(parse_graph(text)), text);
     for (const Pass& pass : pass_list()) {
-      std::string after = print_graph(pass.run(random.graph()));
+      std::string after = print_graph(pass.run(random.graph(), {}));
       ASSERT_EQ(print_graph(parse_graph(after)), after) << pass.name;
     }
   }
@@ -50,11 +52,51 @@ TEST(RandomGraphs, OptionalPassesKeepEveryBit) {
     for (const Pass& pass : pass_list()) {
       if (pass.required) continue;
       SCOPED_TRACE(pass.name);
-      expect_equal(run_session(*backend, pass.run(random.graph()), seed, options), expected);
+      expect_equal(run_session(*backend, pass.run(random.graph(), {}), seed, options), expected);
     }
     expect_equal(run_session(*backend, random.graph(), seed), expected);
     if (testing::Test::HasFailure()) FAIL() << print_graph(random.graph());
   }
+}
+
+// What the property above is worth: random graphs hold every kind of fusion.
+TEST(RandomGraphs, AreFusedInEveryWay) {
+  std::map<OpKind, int> counts;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    RandomGraph random(seed);
+    Graph fused = fuse_elementwise(random.graph());
+    for (const Node& node : fused.nodes()) ++counts[node.op];
+  }
+  for (OpKind op : {OpKind::Fused, OpKind::Conv2dFused, OpKind::MatMulFused, OpKind::BatchNormFused,
+                    OpKind::BatchNormInferenceFused}) {
+    EXPECT_GT(counts[op], 4) << op_info(op).name;
+  }
+}
+
+// At no node is more memory alive, but for the scratch of an op that runs where its program stood.
+TEST(RandomGraphs, FusionNeedsNoMoreMemory) {
+  std::unique_ptr<Backend> backend = make_backend("reference");
+  SessionOptions apart = without_optional_passes();
+  int smaller = 0;
+  for (uint64_t seed = 0; seed < kGraphs; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    RandomGraph random(seed);
+    SingleProcess alone;
+    SessionOptions together = apart;
+    std::erase(together.passes.disabled, "fuse_elementwise");
+    Session before(*backend, alone, {{"program", random.graph()}}, apart);
+    Session after(*backend, alone, {{"program", random.graph()}}, together);
+    size_t scratch = 0;
+    for (const LoweredNode& node : after.lowered("program").nodes) {
+      scratch = std::max(scratch, align_up(node.workspace_bytes));
+    }
+    size_t limit = before.plan("program").lower_bound_bytes;
+    size_t found = after.plan("program").lower_bound_bytes;
+    EXPECT_LE(found, limit + scratch);
+    smaller += found < limit;
+    if (testing::Test::HasFailure()) FAIL() << print_graph(after.graph("program"));
+  }
+  EXPECT_GT(smaller, 10);
 }
 
 // The same graph without stores, their values being outputs: needs no legalising.

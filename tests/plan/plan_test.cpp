@@ -24,17 +24,20 @@ struct Planned {
   Plan plan;
 };
 
-Planned make_plan(Backend& backend, const Graph& graph, const PlanOptions& options = {}) {
+Planned make_plan(Backend& backend, const Graph& graph, const PlanOptions& options = {},
+                  const PassOptions& passes = {}) {
   Planned made;
-  made.graph = run_passes(graph, {}, nullptr);
+  made.graph = run_passes(graph, passes, nullptr);
   made.lowered = backend.lower(made.graph, backend.target());
   made.variables = lay_out_variables({&made.graph});
   made.plan = plan_memory(made.graph, made.lowered, made.variables, options);
   return made;
 }
 
+// Node by node as the text has them.
 Planned make_plan(const char* text) {
-  return make_plan(*make_backend("reference"), parse_graph(text));
+  return make_plan(*make_backend("reference"), parse_graph(text), {},
+                   {.disabled = {"fuse_elementwise"}});
 }
 
 const Placement& place(const Planned& made, int value) {

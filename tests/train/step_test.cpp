@@ -44,9 +44,9 @@ struct Planned {
   Plan plan;
 };
 
-Planned make_plan(const Backend& backend, const Graph& graph) {
+Planned make_plan(const Backend& backend, const Graph& graph, const PassOptions& options = {}) {
   Planned made;
-  made.graph = run_passes(graph, {}, nullptr);
+  made.graph = run_passes(graph, options, nullptr);
   made.lowered = backend.lower(made.graph, backend.target());
   made.variables = lay_out_variables({&made.graph});
   made.plan = plan_memory(made.graph, made.lowered, made.variables);
@@ -69,6 +69,31 @@ TEST(StepText, PrintsAndParsesBack) {
       EXPECT_EQ(print_graph(parse_graph(text)), text);
       std::string after = print_graph(run_passes(graph, {}, nullptr));
       EXPECT_EQ(print_graph(parse_graph(after)), after);
+    }
+  }
+}
+
+// All that networks have between convolutions runs in normalisations, the sum of two gradients and
+// the gradient of what follows it in one node, and what is planned does not grow.
+TEST(StepFusion, LeavesNoActivationAloneAndNeedsNoMoreMemory) {
+  std::unique_ptr<Backend> backend = make_backend("cpu", {.threads = 2});
+  for (const char* model : {"cnn", "resnet18", "resnet50"}) {
+    SCOPED_TRACE(model);
+    StepSpec spec = spec_of(model, 64);
+    for (const Graph& graph : {build_fused_step(spec, 4), build_evaluation(spec, 4)}) {
+      Planned together = make_plan(*backend, graph);
+      Planned apart = make_plan(*backend, graph, {.disabled = {"fuse_elementwise"}});
+      EXPECT_LE(together.plan.planned_bytes, apart.plan.planned_bytes);
+      EXPECT_GT(count_ops(apart.graph, OpKind::Relu), 3);
+      EXPECT_EQ(count_ops(together.graph, OpKind::Relu), 0);
+      EXPECT_LE(count_ops(together.graph, OpKind::Add), 1);  // into the gradient of a max_pool
+      int norms = count_ops(apart.graph, OpKind::BatchNorm) +
+                  count_ops(apart.graph, OpKind::BatchNormInference);
+      int fused = count_ops(together.graph, OpKind::BatchNormFused) +
+                  count_ops(together.graph, OpKind::BatchNormInferenceFused);
+      int relus = count_ops(apart.graph, OpKind::Relu);
+      EXPECT_EQ(fused, relus);
+      EXPECT_LE(fused, norms);
     }
   }
 }

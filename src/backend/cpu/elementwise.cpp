@@ -1,7 +1,10 @@
 // The formulas of elementwise.def as loops for every instruction set.
+#include "backend/cpu/elementwise.h"
+
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
+#include "base/error.h"
 #include "ir/broadcast.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,21 +13,6 @@
 #include <hwy/highway.h>
 
 #include "backend/cpu/math-inl.h"
-
-#ifndef POUNCE_CPU_ELEMENTWISE_ONCE
-#define POUNCE_CPU_ELEMENTWISE_ONCE
-namespace pounce::cpu {
-namespace {
-
-// A run of elements, through which either operand may stand still.
-struct Operands {
-  const float *a, *b;
-  bool repeat_a, repeat_b;
-};
-
-}  // namespace
-}  // namespace pounce::cpu
-#endif  // POUNCE_CPU_ELEMENTWISE_ONCE
 
 HWY_BEFORE_NAMESPACE();
 namespace pounce::cpu {
@@ -68,8 +56,6 @@ HWY_AFTER_NAMESPACE();
 namespace pounce::cpu {
 namespace {
 
-using Loop = void (*)(const Operands&, float*, int64_t);
-
 #define POUNCE_ELEMENTWISE(kind, name, inputs, formula)                \
   HWY_EXPORT(apply##kind);                                             \
   void run##kind(const Operands& operands, float* ys, int64_t count) { \
@@ -78,8 +64,8 @@ using Loop = void (*)(const Operands&, float*, int64_t);
 #include "ir/elementwise.def"
 #undef POUNCE_ELEMENTWISE
 
-template <Loop loop>
 HostKernel make_elementwise(const NodeContext& context) {
+  ElementwiseLoop loop = elementwise_loop(context.node.op);
   const Shape& shape = context.output(0).shape;
   int64_t elements = shape.elements();
   // Formulas of one input ignore b.
@@ -106,16 +92,27 @@ HostKernel make_elementwise(const NodeContext& context) {
   };
 }
 
-template <Loop loop>
 Row row(OpKind op) {
-  return {op, {.name = "simd", .refuse = refuse_other_floats, .make = make_elementwise<loop>}};
+  return {op, {.name = "simd", .refuse = refuse_other_floats, .make = make_elementwise}};
 }
 
 }  // namespace
 
+ElementwiseLoop elementwise_loop(OpKind op) {
+  switch (op) {
+#define POUNCE_ELEMENTWISE(kind, name, inputs, formula) \
+  case OpKind::kind:                                    \
+    return run##kind;
+#include "ir/elementwise.def"
+#undef POUNCE_ELEMENTWISE
+    default:
+      fail(ErrorKind::Internal, "{} has no formula", op_info(op).name);
+  }
+}
+
 std::vector<Row> elementwise_kernels() {
   return {
-#define POUNCE_ELEMENTWISE(kind, name, inputs, formula) row<run##kind>(OpKind::kind),
+#define POUNCE_ELEMENTWISE(kind, name, inputs, formula) row(OpKind::kind),
 #include "ir/elementwise.def"
 #undef POUNCE_ELEMENTWISE
   };

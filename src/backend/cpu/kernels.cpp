@@ -26,10 +26,10 @@ using Table = std::vector<std::vector<Implementation>>;
 
 Table build_table() {
   Table table(op_table().size());
-  for (auto* family :
-       {control_kernels, image_kernels, elementwise_kernels, linear_kernels, layout_kernels,
-        reduce_kernels, softmax_kernels, conv_kernels, grouped_conv_kernels, norm_kernels,
-        layer_norm_kernels, pool_kernels, avg_pool_kernels, loss_kernels, optimizer_kernels}) {
+  for (auto* family : {control_kernels, image_kernels, elementwise_kernels, linear_kernels,
+                       layout_kernels, reduce_kernels, softmax_kernels, conv_kernels,
+                       grouped_conv_kernels, norm_kernels, layer_norm_kernels, pool_kernels,
+                       avg_pool_kernels, loss_kernels, optimizer_kernels, fused_kernels}) {
     for (Row& row : family()) table[size_t(row.op)].push_back(std::move(row.implementation));
   }
   for (const OpInfo& op : op_table()) {

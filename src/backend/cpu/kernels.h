@@ -37,6 +37,7 @@ std::vector<Row> pool_kernels();
 std::vector<Row> avg_pool_kernels();
 std::vector<Row> loss_kernels();
 std::vector<Row> optimizer_kernels();
+std::vector<Row> fused_kernels();
 
 // A reason where a floating tensor of the node is not f32.
 std::optional<std::string> refuse_other_floats(const NodeContext& context);

@@ -1,10 +1,14 @@
-// Batch normalisation. Sums over rows run in double, in pieces of rows whose number depends on the
-// shape; the pieces are added in order.
+// Batch normalisation, forward with or without a program of elementwise ops behind it. Sums over
+// rows run in double, in pieces of rows whose number depends on the shape; the pieces are added in
+// order.
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/parallel.h"
 #include "backend/cpu/simd.h"
+#include "backend/cpu/tile_program.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "backend/cpu/norm.cpp"
@@ -155,27 +159,59 @@ struct Extents {
   int64_t channels, rows, grain, sum_grain, sum_pieces;
 };
 
-// Scratch: two double sums a channel and piece, then three floats a channel for the elementwise
-// pass.
-struct Scratch {
-  Scratch(const KernelArguments& arguments, const Extents& e)
-      : sums(static_cast<double*>(arguments.workspace)),
-        floats(reinterpret_cast<float*>(sums + 2 * e.channels * e.sum_pieces)) {}
+// The program of a fused form, a few rows at a time; of a plain op nothing, and all rows at once.
+class RowProgram {
+ public:
+  explicit RowProgram(const NodeContext& context) : channels_(channels_of(context.output(0))) {
+    if (has_program(context.node.op)) program_.emplace(context);
+  }
 
-  double* sums;
-  float* floats;
+  bool exists() const { return program_.has_value(); }
+  int64_t rows_at_once(int64_t all) const {
+    return exists() ? std::max<int64_t>(TileProgram::kTile / channels_, 1) : all;
+  }
+  size_t scratch_bytes() const { return exists() ? program_->scratch_bytes() : 0; }
+  // Over output 0, where the program begins; `scratch` has scratch_bytes for each thread.
+  void run(const KernelArguments& arguments, const Rows& rows, float* scratch) const {
+    if (!exists()) return;
+    float* y = arguments.output<float>(0);
+    OperandAddresses operands(y, arguments.inputs.subspan(kInputs));
+    float* own = scratch + size_t(worker_index()) * scratch_bytes() / sizeof(float);
+    program_->run(operands.all(), y, rows.first * channels_, rows.end * channels_, own);
+  }
+
+ private:
+  static constexpr size_t kInputs = 5;  // of every plain op here
+
+  int64_t channels_;
+  std::optional<TileProgram> program_;
 };
 
-constexpr int64_t kScratchFloats = 3;
+// Scratch: two double sums a channel and piece, three floats a channel for the elementwise pass,
+// the program's own.
+struct Scratch {
+  Scratch(const KernelArguments& arguments, int64_t channels, int64_t sum_pieces)
+      : sums(static_cast<double*>(arguments.workspace)),
+        floats(reinterpret_cast<float*>(sums + 2 * channels * sum_pieces)),
+        of_program(floats + kFloats * channels) {}
+
+  static size_t bytes(const NodeContext& context, int64_t sum_pieces) {
+    size_t of_channel = size_t(2 * sum_pieces) * sizeof(double) + size_t(kFloats) * sizeof(float);
+    return size_t(channels_of(context.output(0))) * of_channel +
+           RowProgram(context).scratch_bytes() * size_t(context.target.threads);
+  }
+
+  static constexpr int64_t kFloats = 3;
+  double* sums;
+  float *floats, *of_program;
+};
 
 size_t sums_workspace(const NodeContext& context) {
-  Extents e(context.output(0));
-  return size_t(e.channels) *
-         (size_t(2 * e.sum_pieces) * sizeof(double) + size_t(kScratchFloats) * sizeof(float));
+  return Scratch::bytes(context, Extents(context.output(0)).sum_pieces);
 }
 
 size_t affine_workspace(const NodeContext& context) {
-  return size_t(channels_of(context.output(0))) * size_t(kScratchFloats) * sizeof(float);
+  return Scratch::bytes(context, 0);
 }
 
 // f(channel, sum of a, sum of b) for every channel.
@@ -203,11 +239,19 @@ void set_affine(float* floats, int64_t channels, int64_t c, double mean, double 
   floats[2 * channels + c] = float(beta - (mean - double(center)) * slope);
 }
 
-void apply_everywhere(const KernelArguments& arguments, const Extents& e, const float* floats) {
+// The affine function and the program behind it.
+void apply_everywhere(const KernelArguments& arguments, const Extents& e, const Scratch& scratch,
+                      const RowProgram& program) {
+  const float* floats = scratch.floats;
   Affine by{floats, floats + e.channels, floats + 2 * e.channels};
+  float* y = arguments.output<float>(0);
   parallel_pieces(arguments.threads, e.rows, e.grain, [&](int64_t first, int64_t end) {
-    HWY_DYNAMIC_DISPATCH(apply_affine)
-    ({first, end, e.channels}, by, arguments.input<float>(0), arguments.output<float>(0));
+    int64_t at_once = program.rows_at_once(end - first);
+    for (int64_t row = first; row < end; row += at_once) {
+      Rows rows{row, std::min(row + at_once, end), e.channels};
+      HWY_DYNAMIC_DISPATCH(apply_affine)(rows, by, arguments.input<float>(0), y);
+      program.run(arguments, rows, scratch.of_program);
+    }
   });
 }
 
@@ -215,8 +259,8 @@ HostKernel make_batch_norm(const NodeContext& context) {
   Extents e(context.input(0));
   double eps = context.node.attributes.number("eps");
   double momentum = context.node.attributes.number("momentum");
-  return [=](const KernelArguments& arguments) {
-    Scratch scratch(arguments, e);
+  return [=, program = RowProgram(context)](const KernelArguments& arguments) {
+    Scratch scratch(arguments, e.channels, e.sum_pieces);
     parallel_pieces(arguments.threads, e.rows, e.sum_grain, [&](int64_t first, int64_t end) {
       double* sums = scratch.sums + first / e.sum_grain * 2 * e.channels;
       HWY_DYNAMIC_DISPATCH(sum_moments)({first, end, e.channels}, arguments.input<float>(0), sums);
@@ -239,7 +283,7 @@ HostKernel make_batch_norm(const NodeContext& context) {
                  double(arguments.input<float>(1)[c]) * inv_std,
                  double(arguments.input<float>(2)[c]));
     });
-    apply_everywhere(arguments, e, scratch.floats);
+    apply_everywhere(arguments, e, scratch, program);
   };
 }
 
@@ -249,7 +293,7 @@ HostKernel make_batch_norm_bwd(const NodeContext& context) {
     const float* grad_y = arguments.input<float>(0);
     const float* x = arguments.input<float>(1);
     const float* mean = arguments.input<float>(3);
-    Scratch scratch(arguments, e);
+    Scratch scratch(arguments, e.channels, e.sum_pieces);
     parallel_pieces(arguments.threads, e.rows, e.sum_grain, [&](int64_t first, int64_t end) {
       double* sums = scratch.sums + first / e.sum_grain * 2 * e.channels;
       HWY_DYNAMIC_DISPATCH(sum_gradients)({first, end, e.channels}, grad_y, x, mean, sums);
@@ -278,15 +322,15 @@ HostKernel make_batch_norm_bwd(const NodeContext& context) {
 HostKernel make_batch_norm_inference(const NodeContext& context) {
   Extents e(context.input(0));
   double eps = context.node.attributes.number("eps");
-  return [=](const KernelArguments& arguments) {
-    float* floats = static_cast<float*>(arguments.workspace);
+  return [=, program = RowProgram(context)](const KernelArguments& arguments) {
+    Scratch scratch(arguments, e.channels, 0);
     for (int64_t c = 0; c < e.channels; ++c) {
       double inv_std = 1.0 / std::sqrt(double(arguments.input<float>(4)[c]) + eps);
-      set_affine(floats, e.channels, c, double(arguments.input<float>(3)[c]),
+      set_affine(scratch.floats, e.channels, c, double(arguments.input<float>(3)[c]),
                  double(arguments.input<float>(1)[c]) * inv_std,
                  double(arguments.input<float>(2)[c]));
     }
-    apply_everywhere(arguments, e, floats);
+    apply_everywhere(arguments, e, scratch, program);
   };
 }
 
@@ -299,6 +343,21 @@ Row simd_row(OpKind op, size_t (*workspace_bytes)(const NodeContext&),
            .make = make}};
 }
 
+// The numbers by channel and the program's tiles have to share the nearest cache.
+std::optional<std::string> refuse_wide_rows(const NodeContext& context) {
+  constexpr int64_t kMostChannels = 1024;
+  int64_t channels = channels_of(context.output(0));
+  if (channels <= kMostChannels) return refuse_other_floats(context);
+  return fmt::format("{} channels, a pass of its own is faster above {}", channels, kMostChannels);
+}
+
+Row fused_row(OpKind op, size_t (*workspace)(const NodeContext&),
+              HostKernel (*make)(const NodeContext&)) {
+  Row row = simd_row(op, workspace, make);
+  row.implementation.refuse = refuse_wide_rows;
+  return row;
+}
+
 }  // namespace
 
 std::vector<Row> norm_kernels() {
@@ -306,6 +365,8 @@ std::vector<Row> norm_kernels() {
       simd_row(OpKind::BatchNorm, sums_workspace, make_batch_norm),
       simd_row(OpKind::BatchNormBwd, sums_workspace, make_batch_norm_bwd),
       simd_row(OpKind::BatchNormInference, affine_workspace, make_batch_norm_inference),
+      fused_row(OpKind::BatchNormFused, sums_workspace, make_batch_norm),
+      fused_row(OpKind::BatchNormInferenceFused, affine_workspace, make_batch_norm_inference),
   };
 }
 

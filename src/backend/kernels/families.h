@@ -27,6 +27,7 @@ std::vector<Row> norm_kernels();
 std::vector<Row> pool_kernels();
 std::vector<Row> loss_kernels();
 std::vector<Row> optimizer_kernels();
+std::vector<Row> fused_kernels();
 
 // Work-items a group, where nothing speaks for another number.
 inline constexpr int kItems = 256;

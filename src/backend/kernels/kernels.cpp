@@ -61,7 +61,7 @@ Table build_table() {
   Table table(op_table().size());
   for (auto* family : {control_kernels, image_kernels, elementwise_kernels, gemm_kernels,
                        layout_kernels, reduce_kernels, softmax_kernels, norm_kernels, pool_kernels,
-                       loss_kernels, optimizer_kernels}) {
+                       loss_kernels, optimizer_kernels, fused_kernels}) {
     for (Row& row : family()) table[size_t(row.op)].push_back(std::move(row.implementation));
   }
   return table;

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include "backend/kernels/families.h"
+#include "backend/kernels/program_text.h"
 #include "backend/kernels/rows.h"
+#include "ir/fused.h"
 
 namespace pounce::kernels {
 namespace {
@@ -74,11 +76,36 @@ Launch norm_launch(const char* entry, DType x, DType grad, bool per_row = false)
           .items = kItems};
 }
 
+// The program of a fused form reads elements where they lie.
+std::optional<std::string> refuse_repeated(const NodeContext& context) {
+  if (auto reason = refuse_f64(context)) return reason;
+  for (Value operand : program_operands(context.node)) {
+    if (context.graph.shape(operand) != context.output(0).shape) return "an operand repeats";
+  }
+  return std::nullopt;
+}
+
+// Of a fused form with its program, which begins with what the table makes.
 Launch apply_table(const NodeContext& context, Operand table) {
   Extents e(context.input(0));
-  DType dtype = context.input(0).dtype;
-  Launch launch = norm_launch("apply_table", dtype, dtype);
-  launch.arguments = {input(0), table, output(0), e.channels, e.count};
+  std::string type = storage(context.input(0).dtype), body = "y = x0;";
+  std::vector<Operand> operands = {input(0)};
+  if (has_program(context.node.op)) {
+    body = program_text(program_of(context.node));
+    size_t own = op_info(*plain_op(context.node.op)).inputs.size();
+    for (size_t i = own; i < context.node.inputs.size(); ++i) operands.push_back(input(i));
+  }
+  Launch launch{.program = {"norm_apply", {}}, .entry = "apply_table", .items = kItems};
+  auto& defines = launch.program.defines;
+  defines = {{"INPUTS", fmt::format("{}", operands.size())}, {"Y_TYPE", type}, {"BODY", body}};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    defines.emplace_back(fmt::format("X{}_TYPE", i), type);
+    launch.arguments.emplace_back(operands[i]);
+  }
+  for (const Argument& more :
+       {Argument(table), Argument(output(0)), Argument(e.channels), Argument(e.count)}) {
+    launch.arguments.push_back(more);
+  }
   launch.groups[0] = groups_for(e.count, kElementsAGroup);
   return launch;
 }
@@ -200,6 +227,17 @@ std::vector<Row> norm_kernels() {
       {OpKind::BatchNormInference,
        {.name = "norm",
         .refuse = refuse_f64,
+        .workspace_bytes = scratch_bytes<TableScratch>,
+        .launches = launch_inference}},
+      {OpKind::BatchNormFused,
+       {.name = "norm",
+        .batch_invariant = false,
+        .refuse = refuse_repeated,
+        .workspace_bytes = scratch_bytes<BatchNormScratch>,
+        .launches = launch_batch_norm}},
+      {OpKind::BatchNormInferenceFused,
+       {.name = "norm",
+        .refuse = refuse_repeated,
         .workspace_bytes = scratch_bytes<TableScratch>,
         .launches = launch_inference}},
       {OpKind::LayerNorm, {.name = "norm", .refuse = refuse_f64, .launches = launch_layer_norm}},

@@ -2,13 +2,15 @@
 #include <cmath>
 
 #include "backend/reference/families.h"
+#include "base/error.h"
 #include "ir/broadcast.h"
 
 namespace pounce::reference {
 namespace {
 
-template <typename T, typename Formula>
-HostKernel apply(const NodeContext& context, Formula formula) {
+template <typename T>
+HostKernel make_elementwise(const NodeContext& context) {
+  Formula<T> formula = formula_of<T>(context.node.op);
   // Formulas of one input ignore b.
   size_t second = context.node.inputs.size() - 1;
   const Shape& shape = context.output(0).shape;
@@ -27,23 +29,26 @@ HostKernel apply(const NodeContext& context, Formula formula) {
   };
 }
 
+}  // namespace
+
 template <typename T>
-HostKernel make_elementwise(const NodeContext& context) {
+Formula<T> formula_of(OpKind op) {
   using std::erf, std::exp, std::log, std::sqrt, std::tanh;
 #define REAL(number) T(number)
-  switch (context.node.op) {
+  switch (op) {
 #define POUNCE_ELEMENTWISE(kind, name, inputs, formula) \
   case OpKind::kind:                                    \
-    return apply<T>(context, []([[maybe_unused]] T a, [[maybe_unused]] T b) { return T(formula); });
+    return []([[maybe_unused]] T a, [[maybe_unused]] T b) { return T(formula); };
 #include "ir/elementwise.def"
 #undef POUNCE_ELEMENTWISE
 #undef REAL
     default:
-      return nullptr;  // the table below names elementwise ops only
+      fail(ErrorKind::Internal, "{} has no formula", op_info(op).name);
   }
 }
 
-}  // namespace
+template Formula<float> formula_of<float>(OpKind);
+template Formula<double> formula_of<double>(OpKind);
 
 std::vector<Row> elementwise_kernels() {
   return {

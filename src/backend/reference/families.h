@@ -28,9 +28,18 @@ std::vector<Row> avg_pool_kernels();
 std::vector<Row> loss_kernels();
 std::vector<Row> optimizer_kernels();
 std::vector<Row> precision_kernels();
+std::vector<Row> fused_kernels();
+// Those for f16 and bf16, whose steps round one by one.
+std::vector<Row> fused_half_kernels();
 
 // Serves f16 and bf16 for every op whose f32 form the tables above serve.
 Implementation half_implementation();
+
+// The formula of an elementwise op in float or double; those of one input ignore b.
+template <typename T>
+using Formula = T (*)(T a, T b);
+template <typename T>
+Formula<T> formula_of(OpKind op);
 
 // A reason where a floating tensor of the node is neither f32 nor f64.
 std::optional<std::string> refuse_other_floats(const NodeContext& context);

@@ -29,10 +29,10 @@ using Table = std::vector<std::vector<Implementation>>;
 
 Table build_table() {
   Table table(op_table().size());
-  for (auto* family :
-       {control_kernels, image_kernels, elementwise_kernels, linear_kernels, layout_kernels,
-        reduce_kernels, softmax_kernels, conv_kernels, norm_kernels, layer_norm_kernels,
-        pool_kernels, avg_pool_kernels, loss_kernels, optimizer_kernels, precision_kernels}) {
+  for (auto* family : {control_kernels, image_kernels, elementwise_kernels, linear_kernels,
+                       layout_kernels, reduce_kernels, softmax_kernels, conv_kernels, norm_kernels,
+                       layer_norm_kernels, pool_kernels, avg_pool_kernels, loss_kernels,
+                       optimizer_kernels, precision_kernels, fused_kernels}) {
     for (Row& row : family()) table[size_t(row.op)].push_back(std::move(row.implementation));
   }
   return table;
@@ -40,6 +40,9 @@ Table build_table() {
 
 Table build_table_with_half() {
   Table table = build_table();
+  for (Row& row : fused_half_kernels()) {
+    table[size_t(row.op)].push_back(std::move(row.implementation));
+  }
   for (std::vector<Implementation>& list : table) {
     if (!list.empty()) list.push_back(half_implementation());
   }

@@ -20,6 +20,7 @@ std::vector<OpInfo> norm_ops();
 std::vector<OpInfo> pool_ops();
 std::vector<OpInfo> loss_ops();
 std::vector<OpInfo> optimizer_ops();
+std::vector<OpInfo> fused_ops();
 
 // Each throws InvalidArgument naming the input and what it has and needs.
 void expect_rank(const TensorType& type, const char* what, int rank);
