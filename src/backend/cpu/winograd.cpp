@@ -25,9 +25,9 @@ namespace {
 constexpr int64_t kTaps = 9;
 
 // A side of the image cut into overlapping or adjoining tiles: NHWC data, of which tile (h, w)
-// begins `pad` before (h, w) * step.
+// begins `pad` before (h, w) * step. The channels may be some of `pixel_stride`.
 struct TiledImages {
-  int64_t height, width, channels;
+  int64_t height, width, channels, pixel_stride;
   int64_t pad_h = 0, pad_w = 0;
   int64_t step = 0, tiles_h = 0, tiles_w = 0;
 };
@@ -73,12 +73,15 @@ struct Problem {
   FilterPanels panels() const { return {filter.depth, filter.columns}; }
 };
 
-// A thread's share of it at a time.
+// A thread's share of it at a time: all of it for some tiles, or for all tiles some of y's
+// channels.
 struct Block {
   Range tiles;
-  const float *x, *filters;
-  Spectrum spectrum, products;
-  float* y;
+  Spectrum spectrum;
+  const float* x = nullptr;
+  const float* filters = nullptr;
+  Spectrum products = {};
+  float* y = nullptr;
 };
 
 // Operands and sums of the weight gradient: of x, of grad_y, and out channels by channels.
@@ -120,8 +123,8 @@ struct TilePlace {
     int64_t tiles = images.tiles_h * images.tiles_w;
     top = tile % tiles / images.tiles_w * images.step - images.pad_h;
     left = tile % images.tiles_w * images.step - images.pad_w;
-    origin = ((tile / tiles * images.height + top) * images.width + left) * images.channels;
-    row_stride = images.width * images.channels;
+    origin = ((tile / tiles * images.height + top) * images.width + left) * images.pixel_stride;
+    row_stride = images.width * images.pixel_stride;
   }
 
   int64_t top, left;
@@ -145,7 +148,7 @@ void transform_tiles(const TiledImages& images, const float* data, Range tiles,
         hn::StoreU(v, FloatTag(), to + (i * T::kTo + j) * spectrum.frequency_stride);
       };
       auto at = [&](int i, int j) {
-        return data + place.origin + i * place.row_stride + j * images.channels + c;
+        return data + place.origin + i * place.row_stride + j * images.pixel_stride + c;
       };
       if (is_inside && count >= kLanes) {
         transform_square<T>([&](int i, int j) { return hn::LoadU(FloatTag(), at(i, j)); }, store);
@@ -178,7 +181,8 @@ void write_tiles(const TiledImages& images, const Spectrum& spectrum, Range tile
         if (!is_inside && (place.top + i >= images.height || place.left + j >= images.width)) {
           return;
         }
-        store_lanes(v, data + place.origin + i * place.row_stride + j * images.channels + c, count);
+        store_lanes(v, data + place.origin + i * place.row_stride + j * images.pixel_stride + c,
+                    count);
       });
     }
   }
@@ -234,50 +238,41 @@ void multiply_filters(const Problem& problem, const Spectrum& spectrum, int64_t 
   }
 }
 
-template <int kOutputs>
-void filter_panel_of(const Problem& problem, const float* weights, int64_t panel, float* filters) {
-  transform_filters<typename Winograd<kOutputs>::Filter>(problem.filter, weights, panel, filters);
-}
-
 void filter_panel(const Problem& problem, const float* weights, int64_t panel, float* filters) {
   if (problem.outputs == 4) {
-    filter_panel_of<4>(problem, weights, panel, filters);
+    transform_filters<Winograd<4>::Filter>(problem.filter, weights, panel, filters);
   } else {
-    filter_panel_of<2>(problem, weights, panel, filters);
+    transform_filters<Winograd<2>::Filter>(problem.filter, weights, panel, filters);
   }
 }
 
-template <int kOutputs>
-void filter_tiles_of(const Problem& problem, const Block& block) {
-  using W = Winograd<kOutputs>;
-  transform_tiles<typename W::Input>(problem.in, block.x, block.tiles, block.spectrum);
+// One step of a block each.
+void transform_block(const Problem& problem, const Block& block) {
+  if (problem.outputs == 4) {
+    transform_tiles<Winograd<4>::Input>(problem.in, block.x, block.tiles, block.spectrum);
+  } else {
+    transform_tiles<Winograd<2>::Input>(problem.in, block.x, block.tiles, block.spectrum);
+  }
+}
+
+void filter_block(const Problem& problem, const Block& block) {
   multiply_filters(problem, block.spectrum, round_up(block.tiles.count, kRowStep), block.filters,
                    block.products);
-  write_tiles<typename W::Output>(problem.out, block.products, block.tiles, block.y);
-}
-
-void filter_tiles(const Problem& problem, const Block& block) {
   if (problem.outputs == 4) {
-    filter_tiles_of<4>(problem, block);
+    write_tiles<Winograd<4>::Output>(problem.out, block.products, block.tiles, block.y);
   } else {
-    filter_tiles_of<2>(problem, block);
+    write_tiles<Winograd<2>::Output>(problem.out, block.products, block.tiles, block.y);
   }
-}
-
-template <int kOutputs>
-void weight_operands_of(const Problem& problem, Range tiles, const float* x, const float* grad_y,
-                        const WeightSpectra& rows) {
-  using W = Winograd<kOutputs>;
-  transform_tiles<typename W::Input>(problem.in, x, tiles, rows.x);
-  transform_tiles<typename W::OutputGradient>(problem.out, grad_y, tiles, rows.grad_y);
 }
 
 void weight_operands(const Problem& problem, Range tiles, const float* x, const float* grad_y,
                      const WeightSpectra& rows) {
   if (problem.outputs == 4) {
-    weight_operands_of<4>(problem, tiles, x, grad_y, rows);
+    transform_tiles<Winograd<4>::Input>(problem.in, x, tiles, rows.x);
+    transform_tiles<Winograd<4>::OutputGradient>(problem.out, grad_y, tiles, rows.grad_y);
   } else {
-    weight_operands_of<2>(problem, tiles, x, grad_y, rows);
+    transform_tiles<Winograd<2>::Input>(problem.in, x, tiles, rows.x);
+    transform_tiles<Winograd<2>::OutputGradient>(problem.out, grad_y, tiles, rows.grad_y);
   }
 }
 
@@ -334,7 +329,8 @@ namespace pounce::cpu {
 namespace {
 
 HWY_EXPORT(filter_panel);
-HWY_EXPORT(filter_tiles);
+HWY_EXPORT(transform_block);
+HWY_EXPORT(filter_block);
 HWY_EXPORT(weight_operands);
 HWY_EXPORT(sum_weights);
 HWY_EXPORT(write_weights);
@@ -346,6 +342,7 @@ constexpr int64_t kSkew = 16;
 // Tiles a thread works on at once: enough to use a panel of filters while it lies in the cache,
 // few enough for their spectra to stay in the second level where channels are few.
 constexpr int64_t kMostBlockTiles = 48;
+constexpr int64_t kTransformTiles = 16;  // a piece of work where tiles are transformed alone
 
 // Multiplications of a tile's channel pair, by the side of its result.
 constexpr int64_t multiplications(int64_t outputs, int64_t height, int64_t width) {
@@ -360,8 +357,8 @@ Problem problem_of(const ConvParams& p, ConvPass pass) {
   const bool is_data = pass == ConvPass::Data;
   Problem problem{};
   problem.images = p.batch;
-  problem.in = {p.height, p.width, p.channels, p.pad_h, p.pad_w};
-  problem.out = {p.out_height, p.out_width, p.out_channels};
+  problem.in = {p.height, p.width, p.channels, p.channels, p.pad_h, p.pad_w};
+  problem.out = {p.out_height, p.out_width, p.out_channels, p.out_channels};
   problem.filter = {.depth = p.channels,
                     .columns = p.out_channels,
                     .depth_stride = 1,
@@ -392,44 +389,104 @@ Spectrum spectrum_of(int64_t rows, int64_t channels) {
   return {nullptr, stride, rows * stride + kSkew};
 }
 
-size_t filter_workspace_floats(const Problem& problem, int threads) {
-  int64_t rows = block_tiles(problem.tiles(), threads);
-  int64_t of_thread = spectrum_of(rows, problem.in.channels).frequency_stride +
-                      spectrum_of(rows, problem.out.channels).frequency_stride;
-  return size_t(problem.frequencies() *
-                (problem.panels().frequency_stride() + threads * of_thread));
+// Few tiles: every filter is used a few times only, so that making a panel of them and using it at
+// once, while it lies in a near cache, beats making them all first.
+bool goes_by_panels(const Problem& problem) {
+  return problem.tiles() <= 2 * kMostBlockTiles;
 }
 
-// Forward pass and data gradient.
-void filter_images(const WinogradRun& run, const Problem& problem, const float* x,
-                   const float* weights, float* y) {
+// The part of a problem that makes one panel of y's channels; its weights and y begin there.
+Problem panel_of(const Problem& problem, int64_t panel) {
+  Problem part = problem;
+  part.filter.columns = std::min(kPanelColumns, problem.filter.columns - panel * kPanelColumns);
+  part.out.channels = part.filter.columns;
+  return part;
+}
+
+// What both orders of work keep in the workspace: shared memory, then each thread's.
+struct FilterMemory {
+  int64_t filters;  // floats
+  Spectrum spectrum, products;
+  int64_t shared, of_thread;  // floats
+};
+
+FilterMemory filter_memory(const Problem& problem, int threads) {
+  const bool by_panels = goes_by_panels(problem);
+  const int64_t rows =
+      by_panels ? round_up(problem.tiles(), kRowStep) : block_tiles(problem.tiles(), threads);
+  const Problem part = by_panels ? panel_of(problem, 0) : problem;
+  FilterMemory memory{};
+  memory.filters = problem.frequencies() * part.panels().frequency_stride();
+  memory.spectrum = spectrum_of(rows, problem.in.channels);
+  memory.products = spectrum_of(rows, part.out.channels);
+  const int64_t spectrum = problem.frequencies() * memory.spectrum.frequency_stride;
+  const int64_t products = problem.frequencies() * memory.products.frequency_stride;
+  memory.shared = by_panels ? spectrum : memory.filters;
+  memory.of_thread = products + (by_panels ? memory.filters : spectrum);
+  return memory;
+}
+
+// Filters first, then tiles, some at a time.
+void filter_by_tiles(const WinogradRun& run, const Problem& problem, const float* x,
+                     const float* weights, float* y) {
+  const FilterMemory memory = filter_memory(problem, run.threads);
   float* filters = static_cast<float*>(run.workspace);
   parallel_for(run.threads, problem.panels().panels(), [&](int64_t panel) {
     HWY_DYNAMIC_DISPATCH(filter_panel)(problem, weights, panel, filters);
   });
   const int64_t rows = block_tiles(problem.tiles(), run.threads);
-  Spectrum spectrum = spectrum_of(rows, problem.in.channels);
-  Spectrum products = spectrum_of(rows, problem.out.channels);
-  const int64_t frequencies = problem.frequencies();
-  float* scratch = filters + frequencies * problem.panels().frequency_stride();
   parallel_for(run.threads, ceil_div(problem.tiles(), rows), [&](int64_t index) {
     Block block{.tiles = {index * rows, std::min(rows, problem.tiles() - index * rows)},
+                .spectrum = memory.spectrum,
                 .x = x,
                 .filters = filters,
-                .spectrum = spectrum,
-                .products = products,
+                .products = memory.products,
                 .y = y};
-    block.spectrum.data = scratch + worker_index() * frequencies *
-                                        (spectrum.frequency_stride + products.frequency_stride);
-    block.products.data = block.spectrum.data + frequencies * spectrum.frequency_stride;
-    HWY_DYNAMIC_DISPATCH(filter_tiles)(problem, block);
+    block.spectrum.data = filters + memory.shared + worker_index() * memory.of_thread;
+    block.products.data =
+        block.spectrum.data + problem.frequencies() * memory.spectrum.frequency_stride;
+    HWY_DYNAMIC_DISPATCH(transform_block)(problem, block);
+    HWY_DYNAMIC_DISPATCH(filter_block)(problem, block);
   });
+}
+
+// Tiles first, then filters, a panel at a time.
+void filter_by_panels(const WinogradRun& run, const Problem& problem, const float* x,
+                      const float* weights, float* y) {
+  const FilterMemory memory = filter_memory(problem, run.threads);
+  Spectrum spectrum = memory.spectrum;
+  spectrum.data = static_cast<float*>(run.workspace);
+  parallel_pieces(run.threads, problem.tiles(), kTransformTiles, [&](int64_t first, int64_t end) {
+    Block block{.tiles = {first, end - first}, .spectrum = spectrum, .x = x};
+    block.spectrum.data = spectrum.at(0, first);
+    HWY_DYNAMIC_DISPATCH(transform_block)(problem, block);
+  });
+  parallel_for(run.threads, problem.panels().panels(), [&](int64_t panel) {
+    const Problem part = panel_of(problem, panel);
+    const int64_t column = panel * kPanelColumns;
+    float* filters = spectrum.data + memory.shared + worker_index() * memory.of_thread;
+    HWY_DYNAMIC_DISPATCH(filter_panel)
+    (part, weights + column * problem.filter.column_stride, 0, filters);
+    Block block{.tiles = {0, problem.tiles()},
+                .spectrum = spectrum,
+                .filters = filters,
+                .products = memory.products,
+                .y = y + column};
+    block.products.data = filters + memory.filters;
+    HWY_DYNAMIC_DISPATCH(filter_block)(part, block);
+  });
+}
+
+// Forward pass and data gradient.
+void filter_images(const WinogradRun& run, const Problem& problem, const float* x,
+                   const float* weights, float* y) {
+  auto filter = goes_by_panels(problem) ? filter_by_panels : filter_by_tiles;
+  filter(run, problem, x, weights, y);
 }
 
 // Tiles summed between two writes of the sums; how many decides the order of addition.
 constexpr int64_t kWeightTiles = 256;
-constexpr int64_t kTransformTiles = 16;  // a piece of work
-constexpr int64_t kSumRows = 48;         // a piece of work
+constexpr int64_t kSumRows = 48;  // a piece of work
 
 // Spectra in `workspace`, which may be null.
 WeightSpectra weight_spectra(const Problem& problem, float* workspace) {
@@ -488,9 +545,9 @@ std::optional<std::string> refuse_winograd(const ConvParams& p) {
 
 size_t winograd_workspace_bytes(const ConvParams& conv, ConvPass pass, int threads) {
   Problem problem = problem_of(conv, pass);
-  size_t floats = pass == ConvPass::Weights ? weight_workspace_floats(problem)
-                                            : filter_workspace_floats(problem, threads);
-  return floats * sizeof(float);
+  if (pass == ConvPass::Weights) return weight_workspace_floats(problem) * sizeof(float);
+  FilterMemory memory = filter_memory(problem, threads);
+  return size_t(memory.shared + threads * memory.of_thread) * sizeof(float);
 }
 
 void winograd_forward(const WinogradRun& run, const float* x, const float* weights, float* y) {
