@@ -5,6 +5,8 @@ find_package(fmt REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(JPEG REQUIRED)
+# Debian's oneDNN asks for OpenCL's loader, and depends on the runtime package alone: no libOpenCL.so link.
+find_library(OpenCL_LIBRARY NAMES OpenCL libOpenCL.so.1)
 find_package(dnnl REQUIRED)
 if(dnnl_VERSION VERSION_LESS 2.6 OR NOT dnnl_VERSION VERSION_LESS 3)
   message(FATAL_ERROR "oneDNN ${dnnl_VERSION} was found, Pounce is written for 2.6 or 2.7: "
