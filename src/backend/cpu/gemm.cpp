@@ -19,8 +19,11 @@
 namespace pounce::cpu {
 namespace {
 
-// A panel of b (32 KiB) stays in the first-level cache while panels of a pass by.
-constexpr int64_t kDepthBlock = 256;
+// A panel of b (16 KiB) stays in the first-level cache while panels of a pass by.
+constexpr int64_t kDepthBlock = 128;
+
+constexpr int64_t kMostBlockColumns = 16 * kPanelColumns;
+constexpr int64_t kMostLanes = 16;  // floats of a vector
 
 // One serial piece of a product: a block of y, summed over a range of the depth.
 struct GemmBlock {
@@ -49,92 +52,160 @@ struct DepthRange {
   int64_t first, count;
 };
 
-// Packs `width` lines from `line` on; lines at and beyond `end` are zero.
-void pack_panel(const MatrixView& view, int64_t line, int64_t end, int64_t width, DepthRange depth,
-                float* out) {
-  int64_t lines = std::min(width, end - line);
-  const float* from = view.data + line * view.stride + depth.first * view.depth_stride;
-  if (lines < width) std::memset(out, 0, size_t(width * depth.count) * sizeof(float));
-  if (view.stride == 1 && lines == width) {
-    for (int64_t k = 0; k < depth.count; ++k) {
-      for (int64_t i = 0; i < width; ++i) out[k * width + i] = from[k * view.depth_stride + i];
-    }
-    return;
+// In vectors, and by fours what is no whole vector.
+template <int64_t kWidth>
+HWY_INLINE void copy_width(const float* from, float* to) {
+  const hn::ScalableTag<float> d;
+  const hn::CappedTag<float, 4> part;
+  constexpr int64_t kLanes = int64_t(hn::MaxLanes(hn::ScalableTag<float>()));
+  constexpr int64_t kPartLanes = int64_t(hn::MaxLanes(hn::CappedTag<float, 4>()));
+  constexpr int64_t kInVectors = kWidth / kLanes * kLanes;
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kInVectors; i += kLanes) hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+#pragma GCC unroll 8
+  for (int64_t i = kInVectors; i < kWidth; i += kPartLanes) {
+    hn::StoreU(hn::LoadU(part, from + i), part, to + i);
   }
+}
+
+// Packs kPanelRows or kPanelColumns lines from `line` on; lines at and beyond `end` are zero.
+template <int64_t kWidth>
+void pack_panel(const MatrixView& view, int64_t line, int64_t end, DepthRange depth, float* out) {
+  int64_t lines = std::min(kWidth, end - line);
+  const float* from = view.data + line * view.stride + depth.first * view.depth_stride;
+  if (lines < kWidth) std::memset(out, 0, size_t(kWidth * depth.count) * sizeof(float));
   for (int64_t i = 0; i < lines; ++i) {
     for (int64_t k = 0; k < depth.count; ++k) {
-      out[k * width + i] = from[i * view.stride + k * view.depth_stride];
+      out[k * kWidth + i] = from[i * view.stride + k * view.depth_stride];
     }
   }
 }
 
-// Writes columns [first, first + count) of one depth into panels; `from` null: zeros.
-HWY_INLINE void scatter_columns(const float* from, int64_t first, int64_t count,
-                                int64_t panel_stride, float* out) {
-  while (count > 0) {
-    int64_t within = first % kPanelColumns;
-    int64_t run = std::min(count, kPanelColumns - within);
-    float* to = out + first / kPanelColumns * panel_stride + within;
-    if (from == nullptr) {
-      for (int64_t i = 0; i < run; ++i) to[i] = 0;
-    } else if (run == kPanelColumns) {
-      for (int64_t i = 0; i < kPanelColumns; ++i) to[i] = from[i];
-    } else {
-      for (int64_t i = 0; i < run; ++i) to[i] = from[i];
+// All panels of lines [line, end), where these lie next to each other: every depth is read once,
+// from one end to the other.
+template <int64_t kWidth>
+void pack_adjacent_lines(const MatrixView& view, int64_t line, int64_t end, DepthRange depth,
+                         float* out) {
+  const int64_t whole = (end - line) / kWidth * kWidth;
+  for (int64_t k = 0; k < depth.count; ++k) {
+    const float* from = view.data + line + (depth.first + k) * view.depth_stride;
+    for (int64_t i = 0; i < whole; i += kWidth) {
+      copy_width<kWidth>(from + i, out + i * depth.count + k * kWidth);
     }
-    if (from != nullptr) from += run;
-    first += run, count -= run;
+  }
+  if (line + whole < end) {
+    pack_panel<kWidth>(view, line + whole, end, depth, out + whole * depth.count);
   }
 }
 
-// One line of one window: columns [first, end) of kernel row `r`, relative to that row.
+template <int64_t kWidth>
+void pack_lines(const MatrixView& view, int64_t line, int64_t end, DepthRange depth, float* out) {
+  if (view.stride == 1) return pack_adjacent_lines<kWidth>(view, line, end, depth, out);
+  for (int64_t i = line; i < end; i += kWidth) {
+    pack_panel<kWidth>(view, i, end, depth, out + (i - line) * depth.count);
+  }
+}
+
+// One line of one window: columns [first, end) of a kernel row, relative to that row.
 struct PatchRow {
   int64_t first, end;
-  int64_t to;  // of `first`, within the block
 };
 
-// Kernel row r of the window whose top left corner is (h, w): its S * C values lie next to each
-// other in the image, cut off at both sides by the padding.
-HWY_INLINE void pack_patch_row(const PatchView& view, const float* image, int64_t h, int64_t w,
-                               const PatchRow& row, int64_t panel_stride, float* out) {
+// Copies vector by vector, beyond `count` floats of both sides.
+HWY_INLINE void copy_vectors(const float* from, int64_t count, float* to) {
+  const hn::ScalableTag<float> d;
+  for (int64_t i = 0; i < count; i += int64_t(hn::Lanes(d))) {
+    hn::StoreU(hn::LoadU(d, from + i), d, to + i);
+  }
+}
+
+// One line of the window whose top left corner is (h, w): its S * C values lie next to each other
+// in the image, cut off at both sides by the padding. Writes up to a vector more.
+HWY_INLINE void copy_patch_row(const PatchView& view, const float* image, int64_t h, int64_t w,
+                               const PatchRow& row, float* out) {
   const ConvParams& p = view.conv;
+  const float* line = image + (h * p.width + w) * p.channels;
+  if (h >= 0 && h < p.height && w >= 0 && w + p.kernel_width <= p.width) {
+    const float* end = view.data + p.batch * p.height * p.width * p.channels;
+    if (end - line >= row.end + kMostLanes) {
+      return copy_vectors(line + row.first, row.end - row.first, out);
+    }
+  }
   int64_t low = std::clamp(std::max<int64_t>(-w, 0) * p.channels, row.first, row.end);
   int64_t high = std::clamp((p.width - w) * p.channels, low, row.end);
   if (h < 0 || h >= p.height) high = low;
-  scatter_columns(nullptr, row.to, low - row.first, panel_stride, out);
-  if (high > low) {
-    const float* from = image + (h * p.width + w) * p.channels + low;
-    scatter_columns(from, row.to + low - row.first, high - low, panel_stride, out);
+  std::fill(out, out + low - row.first, 0.0f);
+  if (low < high) std::copy(line + low, line + high, out + low - row.first);
+  std::fill(out + high - row.first, out + row.end - row.first, 0.0f);
+}
+
+// The block's part of the patch of one output pixel.
+HWY_INLINE void copy_patch(const PatchView& view, const GemmBlock& block, int64_t pixel,
+                           float* line) {
+  const ConvParams& p = view.conv;
+  const int64_t row_length = p.kernel_width * p.channels;
+  const int64_t end = block.column + block.columns;
+  const int64_t row = pixel / p.out_width;
+  const float* image = view.data + row / p.out_height * p.height * p.width * p.channels;
+  int64_t top = row % p.out_height * p.stride_h - p.pad_h;
+  int64_t left = pixel % p.out_width * p.stride_w - p.pad_w;
+  int64_t r = block.column / row_length;
+  for (int64_t column = block.column; column < end; ++r) {
+    int64_t stop = std::min(end, (r + 1) * row_length);
+    PatchRow part{column - r * row_length, stop - r * row_length};
+    copy_patch_row(view, image, top + r, left, part, line + column - block.column);
+    column = stop;
   }
-  scatter_columns(nullptr, row.to + high - row.first, row.end - high, panel_stride, out);
+  std::fill(line + block.columns, line + round_up(block.columns, kPanelColumns), 0.0f);
 }
 
 void pack_patches(const PatchView& view, const GemmBlock& block, DepthRange depth, float* out) {
-  const ConvParams& p = view.conv;
-  const int64_t row_length = p.kernel_width * p.channels;
-  const int64_t panel_stride = kPanelColumns * depth.count;
-  const int64_t end = block.column + block.columns;
-  const int64_t padded = round_up(block.columns, kPanelColumns);
-  int64_t q = depth.first % p.out_width;
-  int64_t line = depth.first / p.out_width;
-  for (int64_t k = 0; k < depth.count; ++k) {
-    float* to = out + k * kPanelColumns;
-    const float* image = view.data + line / p.out_height * p.height * p.width * p.channels;
-    int64_t top = line % p.out_height * p.stride_h - p.pad_h;
-    int64_t left = q * p.stride_w - p.pad_w;
-    for (int64_t column = block.column; column < end;) {
-      int64_t r = column / row_length;
-      int64_t stop = std::min(end, (r + 1) * row_length);
-      PatchRow row{column - r * row_length, stop - r * row_length, column - block.column};
-      pack_patch_row(view, image, top + r, left, row, panel_stride, to);
-      column = stop;
+  // Some at a time: vectors cannot be loaded while the stores that they overlap are on their way.
+  constexpr int64_t kAtOnce = 8;
+  HWY_ALIGN float lines[kAtOnce][kMostBlockColumns + kMostLanes];
+  for (int64_t first = 0; first < depth.count; first += kAtOnce) {
+    int64_t count = std::min(kAtOnce, depth.count - first);
+    for (int64_t k = 0; k < count; ++k) {
+      copy_patch(view, block, depth.first + first + k, lines[k]);
     }
-    scatter_columns(nullptr, block.columns, padded - block.columns, panel_stride, to);
-    if (++q == p.out_width) q = 0, ++line;
+    for (int64_t i = 0; i < block.columns; i += kPanelColumns) {
+      float* panel = out + i * depth.count + first * kPanelColumns;
+      for (int64_t k = 0; k < count; ++k) {
+        copy_width<kPanelColumns>(lines[k] + i, panel + k * kPanelColumns);
+      }
+    }
   }
 }
 
 using PackedTile = Tile<TileOperand<1, kPanelRows>, kPanelColumns>;
+
+// What of an operand the next depths will pack: its cache lines are asked for while the packed ones
+// are multiplied, some before each tile, for waiting for them costs as much as many products.
+class NextLines {
+ public:
+  NextLines() = default;
+  NextLines(const MatrixView& view, int64_t line, int64_t lines, DepthRange depth, int64_t tiles)
+      : row_(view.data + line + depth.first * view.depth_stride),
+        row_stride_(view.depth_stride),
+        floats_(lines),
+        rows_(view.stride == 1 ? depth.count : 0),
+        at_once_(ceil_div(rows_ * ceil_div(lines, kLineFloats), tiles)) {}
+
+  HWY_INLINE void fetch() {
+    for (int64_t i = 0; i < at_once_ && rows_ > 0; ++i) {
+      __builtin_prefetch(row_ + at_, 0, 2);
+      at_ += kLineFloats;
+      if (at_ >= floats_) at_ = 0, row_ += row_stride_, --rows_;
+    }
+  }
+
+ private:
+  static constexpr int64_t kLineFloats = 16;
+
+  const float* row_ = nullptr;
+  int64_t row_stride_ = 0, floats_ = 0, rows_ = 0, at_once_ = 0;
+  int64_t at_ = 0;  // within the row
+};
 
 // At the edges of y: through a buffer, of which only the part that exists is kept.
 void multiply_partial(PackedTile panels, int64_t rows, int64_t columns) {
@@ -143,7 +214,7 @@ void multiply_partial(PackedTile panels, int64_t rows, int64_t columns) {
   int64_t y_stride = panels.y_stride;
   bool add = panels.add;
   panels.y = buffer, panels.y_stride = kPanelColumns, panels.add = false;
-  multiply_panels(panels, kPanelRows);
+  multiply_panels(panels, round_up(rows, kRowStep));
   for (int64_t i = 0; i < rows; ++i) {
     for (int64_t j = 0; j < columns; ++j) {
       float sum = buffer[i * kPanelColumns + j];
@@ -152,7 +223,11 @@ void multiply_partial(PackedTile panels, int64_t rows, int64_t columns) {
   }
 }
 
-void multiply_packed(const GemmBlock& block, int64_t depth, bool add) {
+void multiply_packed(const GemmBlock& block, int64_t depth, bool add, DepthRange next) {
+  const int64_t tiles = ceil_div(block.rows, kPanelRows) * ceil_div(block.columns, kPanelColumns);
+  NextLines a(block.a, block.row, block.rows, next, tiles);
+  NextLines b;
+  if (block.patches == nullptr) b = {block.b, block.column, block.columns, next, tiles};
   for (int64_t j = 0; j < block.columns; j += kPanelColumns) {
     int64_t columns = std::min(kPanelColumns, block.columns - j);
     for (int64_t i = 0; i < block.rows; i += kPanelRows) {
@@ -163,8 +238,10 @@ void multiply_packed(const GemmBlock& block, int64_t depth, bool add) {
                       block.y + (block.row + i) * block.y_stride + block.column + j,
                       block.y_stride,
                       add};
-      if (rows == kPanelRows && columns == kPanelColumns) {
-        multiply_panels(tile, kPanelRows);
+      a.fetch();
+      b.fetch();
+      if (rows % kRowStep == 0 && columns == kPanelColumns) {
+        multiply_panels(tile, rows);
       } else {
         multiply_partial(tile, rows, columns);
       }
@@ -175,19 +252,15 @@ void multiply_packed(const GemmBlock& block, int64_t depth, bool add) {
 void run_block(const GemmBlock& block) {
   for (int64_t k = block.depth_first; k < block.depth_end; k += kDepthBlock) {
     DepthRange depth{k, std::min(kDepthBlock, block.depth_end - k)};
-    for (int64_t i = 0; i < block.rows; i += kPanelRows) {
-      pack_panel(block.a, block.row + i, block.row + block.rows, kPanelRows, depth,
-                 block.packed_a + i * depth.count);
-    }
+    DepthRange next{k + depth.count, std::min(kDepthBlock, block.depth_end - k - depth.count)};
+    pack_lines<kPanelRows>(block.a, block.row, block.row + block.rows, depth, block.packed_a);
     if (block.patches != nullptr) {
       pack_patches(*block.patches, block, depth, block.packed_b);
     } else {
-      for (int64_t j = 0; j < block.columns; j += kPanelColumns) {
-        pack_panel(block.b, block.column + j, block.column + block.columns, kPanelColumns, depth,
-                   block.packed_b + j * depth.count);
-      }
+      pack_lines<kPanelColumns>(block.b, block.column, block.column + block.columns, depth,
+                                block.packed_b);
     }
-    multiply_packed(block, depth.count, k != block.depth_first);
+    multiply_packed(block, depth.count, k != block.depth_first, next);
   }
 }
 
@@ -216,22 +289,25 @@ HWY_EXPORT(add_slices);
 // Pieces wanted for sharing out, where the depth may be sliced for them.
 constexpr int64_t kWantedPieces = 16;
 constexpr int64_t kLeastSliceDepth = 4 * kDepthBlock;
-constexpr int64_t kMostBlockRows = 16 * kPanelRows;
-constexpr int64_t kMostBlockColumns = 16 * kPanelColumns;
-// Of a and b together: what of the second-level cache one block may take.
-constexpr int64_t kBlockArea = kMostBlockRows * 8 * kPanelColumns;
+// With this many columns, 400 KB of packed operands, which stay in the second-level cache.
+constexpr int64_t kMostBlockRows = 22 * kPanelRows;
 
 // How a product is cut up: by its shape alone.
 struct Tiling {
   int64_t block_rows, block_columns, row_blocks, column_blocks, slices, slice_depth;
 };
 
+// Whether every patch is one pixel, and every pixel one patch.
+bool are_pixels(const ConvParams& p) {
+  return p.kernel_height * p.kernel_width * p.stride_h * p.stride_w == 1 && p.pad_h + p.pad_w == 0;
+}
+
 Tiling tiling_of(const GemmShape& shape) {
   Tiling t{};
   t.row_blocks = ceil_div(shape.rows, kMostBlockRows);
   t.block_rows = round_up(ceil_div(shape.rows, t.row_blocks), kPanelRows);
-  // Narrow blocks where there would be few; wide ones where rows are few and packing a is cheap.
-  int64_t most = std::clamp(kBlockArea / t.block_rows, kPanelColumns, kMostBlockColumns);
+  // Narrow blocks where there would be few.
+  int64_t most = kMostBlockColumns;
   if (!shape.slice_depth) {
     int64_t shared = ceil_div(shape.columns * t.row_blocks, kWantedPieces);
     most = std::min(most, std::max(round_up(shared, kPanelColumns), 2 * kPanelColumns));
@@ -298,6 +374,7 @@ void gemm(const GemmRun& run, const MatrixView& a, const MatrixView& b, float* y
 }
 
 void gemm(const GemmRun& run, const MatrixView& a, const PatchView& b, float* y) {
+  if (are_pixels(b.conv)) return gemm(run, a, MatrixView{b.data, 1, b.conv.channels}, y);
   GemmBlock operands{};
   operands.a = a, operands.patches = &b;
   run_gemm(run, operands, y);
