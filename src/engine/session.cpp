@@ -21,6 +21,13 @@ size_t size_of(const std::unique_ptr<Buffer>& buffer) {
   return buffer ? buffer->bytes() : 0;
 }
 
+// Of ranges by their starts, forgets those that share a byte with the given one.
+void forget_range(std::map<size_t, std::vector<std::byte>>& ranges, size_t start, size_t bytes) {
+  std::erase_if(ranges, [&](const auto& range) {
+    return range.first < start + bytes && start < range.first + range.second.size();
+  });
+}
+
 }  // namespace
 
 struct Session::Program {
@@ -91,7 +98,10 @@ void Session::finish(Program& program) {
 
 void Session::reserve(const Plan& plan) {
   grow(planned_, plan.planned_bytes);
-  for (std::unique_ptr<Buffer>& staging : staging_) grow(staging, plan.staging_bytes);
+  for (Staging& staging : staging_) {
+    if (size_of(staging.buffer) < plan.staging_bytes) staging.steady.clear();
+    grow(staging.buffer, plan.staging_bytes);
+  }
 }
 
 void Session::grow(std::unique_ptr<Buffer>& arena, size_t bytes) {
@@ -169,11 +179,12 @@ void Session::stage(Program& program, std::span<const InputData> inputs) {
            given, expected, to_string(type));
     }
     size_t offset = program.plan.values[size_t(node.outputs[0].id)].offset;
+    Staging& staging = staging_[next_staging_];
     if (data->buffer != nullptr) {
-      backend_.copy(*staging_[next_staging_], offset, *data->buffer, data->offset, expected);
+      forget_range(staging.steady, offset, expected);
+      backend_.copy(*staging.buffer, offset, *data->buffer, data->offset, expected);
     } else {
-      backend_.upload(*staging_[next_staging_], offset, data->bytes);
-      transfers_.to_device_bytes += int64_t(expected);
+      upload_input(staging, offset, *data);
     }
     ++bound;
   }
@@ -183,11 +194,22 @@ void Session::stage(Program& program, std::span<const InputData> inputs) {
   }
 }
 
+void Session::upload_input(Staging& staging, size_t offset, const InputData& data) {
+  if (data.is_steady) {
+    auto held = staging.steady.find(offset);
+    if (held != staging.steady.end() && std::ranges::equal(held->second, data.bytes)) return;
+  }
+  forget_range(staging.steady, offset, data.bytes.size());
+  backend_.upload(*staging.buffer, offset, data.bytes);
+  transfers_.to_device_bytes += int64_t(data.bytes.size());
+  if (data.is_steady) staging.steady[offset].assign(data.bytes.begin(), data.bytes.end());
+}
+
 void Session::run(std::string_view name, std::span<const InputData> inputs) {
   Program& program = find(name);
   stage(program, inputs);
-  backend_.run(*program.executable,
-               {persistent_.get(), planned_.get(), staging_[next_staging_].get(), &communicator_});
+  backend_.run(*program.executable, {persistent_.get(), planned_.get(),
+                                     staging_[next_staging_].buffer.get(), &communicator_});
   next_staging_ = 1 - next_staging_;
   last_run_ = &program;
 }
@@ -216,7 +238,7 @@ const Buffer& Session::arena_of(const Placement& where) const {
     case Arena::Planned:
       break;
     case Arena::Staging:
-      return *staging_[1 - next_staging_];
+      return *staging_[1 - next_staging_].buffer;
   }
   return *planned_;
 }
@@ -280,7 +302,8 @@ size_t Session::planned_bytes() const {
 }
 
 size_t Session::allocated_bytes() const {
-  return size_of(persistent_) + size_of(planned_) + size_of(staging_[0]) + size_of(staging_[1]);
+  return size_of(persistent_) + size_of(planned_) + size_of(staging_[0].buffer) +
+         size_of(staging_[1].buffer);
 }
 
 const Plan& Session::plan(std::string_view program) const {

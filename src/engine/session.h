@@ -33,6 +33,8 @@ struct InputData {
   std::span<const std::byte> bytes;
   const Buffer* buffer = nullptr;  // set: taken instead of `bytes`, from `offset` on
   size_t offset = 0;
+  // The same at most runs: `bytes` travel only where the device does not still hold them.
+  bool is_steady = false;
 };
 
 template <typename T>
@@ -61,7 +63,8 @@ class Session {
   // session does not have, Unsupported, OutOfMemory; the session goes on without the program.
   void add_program(const NamedGraph& graph);
 
-  // Uploads the inputs (every one of the program's, of its exact size) and runs.
+  // Uploads the inputs (every one of the program's, of its exact size) and runs. Two runs' inputs
+  // are on the device at once, so a steady one travels twice before it stays.
   void run(std::string_view program, std::span<const InputData> inputs);
 
   // Output `name` of `program`, which must have been the last one run.
@@ -93,6 +96,11 @@ class Session {
 
  private:
   struct Program;
+  // Where inputs of one run lie.
+  struct Staging {
+    std::unique_ptr<Buffer> buffer;
+    std::map<size_t, std::vector<std::byte>> steady;  // by offset: steady inputs it holds
+  };
 
   Program& find(std::string_view name) const;
   std::unique_ptr<Program> build(const NamedGraph& named);
@@ -100,6 +108,7 @@ class Session {
   void reserve(const Plan& plan);
   void grow(std::unique_ptr<Buffer>& arena, size_t bytes);
   void stage(Program& program, std::span<const InputData> inputs);
+  void upload_input(Staging& staging, size_t offset, const InputData& data);
   void read_output(Program& program, std::string_view name, std::span<std::byte> bytes);
   // The memory `where` addresses, of the program that ran last.
   const Buffer& arena_of(const Placement& where) const;
@@ -114,7 +123,7 @@ class Session {
   std::map<std::string, std::unique_ptr<Program>, std::less<>> programs_;
   std::unique_ptr<Buffer> persistent_;
   std::unique_ptr<Buffer> planned_;
-  std::unique_ptr<Buffer> staging_[2];
+  Staging staging_[2];
   int next_staging_ = 0;
   const Program* last_run_ = nullptr;
   TransferCount transfers_;

@@ -89,10 +89,11 @@ StepResult StepRunner::train(std::span<const uint8_t> images, const std::vector<
                              const std::vector<float>& weights) {
   std::string program = train_program(int(labels.size()));
   float divisor = float(labels.size());
-  const InputData inputs[] = {{names::kImages, std::as_bytes(images)},
-                              {names::kLabels, bytes_of(labels)},
-                              {names::kSampleWeights, bytes_of(weights)},
-                              {names::kDivisor, std::as_bytes(std::span(&divisor, 1))}};
+  const InputData inputs[] = {
+      {names::kImages, std::as_bytes(images)},
+      {names::kLabels, bytes_of(labels)},
+      {.name = names::kSampleWeights, .bytes = bytes_of(weights), .is_steady = true},
+      {.name = names::kDivisor, .bytes = std::as_bytes(std::span(&divisor, 1)), .is_steady = true}};
   session_->run(program, inputs);
   return {session_->output<float>(program, names::kLoss),
           session_->output<int32_t>(program, names::kRank)};

@@ -47,6 +47,14 @@ class SessionTest : public testing::Test {
     InputData input{"x", bytes_of(x)};
     session_.run(program, {&input, 1});
   }
+  // The same with a steady x; bytes that travelled for it.
+  int64_t run_steady(std::string_view program, const std::vector<float>& x) {
+    int64_t before = session_.transfers().to_device_bytes;
+    InputData input{.name = "x", .bytes = bytes_of(x), .is_steady = true};
+    session_.run(program, {&input, 1});
+    EXPECT_EQ(session_.output<float>(program, "x again"), x);
+    return session_.transfers().to_device_bytes - before;
+  }
 
   static std::vector<float> filled(int64_t batch, float value) {
     return std::vector<float>(size_t(4 * batch), value);
@@ -66,7 +74,6 @@ TEST_F(SessionTest, VariablesStartAsZerosAndOutliveARun) {
   EXPECT_EQ(session_.output<float>("product", "y"), filled(kBatch, 2));
 }
 
-// The two staging arenas take turns: the batch of a run is that run's own.
 TEST_F(SessionTest, LargeVariablesStartAsZerosToo) {
   Graph graph;
   Value large = graph.add_variable("large", {DType::F32, {1'000'003}}, VariableRole::Statistic);
@@ -75,6 +82,7 @@ TEST_F(SessionTest, LargeVariablesStartAsZerosToo) {
   EXPECT_EQ(session.read_values<float>("large"), std::vector<float>(1'000'003));
 }
 
+// The two staging arenas take turns: the batch of a run is that run's own.
 TEST_F(SessionTest, EveryRunReadsItsOwnInputs) {
   for (int i = 0; i < 5; ++i) {
     run("product", filled(kBatch, float(i)));
@@ -193,6 +201,32 @@ TEST_F(SessionTest, CountsTransfers) {
   EXPECT_EQ(session_.transfers().to_host_bytes - before.to_host_bytes, 48 + 16);
   session_.write("sum", bytes_of(filled(1, 0)));
   EXPECT_EQ(session_.transfers().to_device_bytes - before.to_device_bytes, 48 + 16);
+}
+
+// A run finds steady inputs where the run before the last one left them, unless something else has
+// been there since.
+TEST_F(SessionTest, SteadyInputsTravelOnlyWhereTheyDiffer) {
+  const std::vector<float> ones = filled(kBatch, 1), twos = filled(kBatch, 2);
+  for (int64_t expected : {48, 48, 0, 0, 0}) EXPECT_EQ(run_steady("product", ones), expected);
+  for (int64_t expected : {48, 48, 0, 0}) EXPECT_EQ(run_steady("product", twos), expected);
+  EXPECT_EQ(run_steady("product", ones), 48);
+  EXPECT_EQ(run_steady("product", twos), 0);
+  EXPECT_EQ(run_steady("product", ones), 0);
+
+  session_.add_program({"smaller", product(1)});
+  run("smaller", filled(1, 3));  // over the twos
+  EXPECT_EQ(run_steady("product", ones), 0);
+  EXPECT_EQ(run_steady("product", twos), 48);
+
+  std::unique_ptr<Buffer> held = backend_->allocate(48);
+  backend_->upload(*held, 0, bytes_of(filled(kBatch, 4)));
+  InputData on_device{.name = "x", .bytes = {}, .buffer = held.get()};
+  session_.run("product", {&on_device, 1});  // over the ones
+  EXPECT_EQ(run_steady("product", twos), 0);
+  EXPECT_EQ(run_steady("product", ones), 48);
+
+  session_.add_program({"larger", product(100)});  // in new arenas
+  for (int64_t expected : {48, 48, 0}) EXPECT_EQ(run_steady("product", ones), expected);
 }
 
 TEST_F(SessionTest, NamesTheProgramThatCannotBeBuilt) {

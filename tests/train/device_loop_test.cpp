@@ -97,8 +97,10 @@ Curve train(const std::string& device, const std::string& model) {
 
 class Loop : public testing::TestWithParam<const char*> {};
 
-// Transfers to the device are the batch, its labels and weights, and the divisor; nothing is
-// allocated, compiled or waited for but the results that are read.
+constexpr size_t kImageBytes = size_t{kSize} * kSize * 3 + sizeof(int32_t);  // and its label's
+
+// Transfers to the device are the batch and its labels: weights and divisor stay there from the
+// first two updates on. Nothing is allocated, compiled or waited for but the results that are read.
 TEST_P(Loop, AsksForNothingButTransfersAndRuns) {
   auto counting = std::make_shared<CountingBackend>(make_backend(GetParam()));
   StepRunner runner({counting, GetParam()}, spec_of("cnn"), {kBatch}, {});
@@ -109,6 +111,7 @@ TEST_P(Loop, AsksForNothingButTransfersAndRuns) {
   counting->allocations = counting->compilations = counting->downloads = 0;
   counting->synchronizations = 0;
   counting->uploaded = 0;
+  constexpr size_t kSteadyBytes = (kBatch + 1) * sizeof(float);
   const std::vector<float> weights(kBatch, 1.0F);
   for (int update = 1; update <= 5; ++update) {
     Batch batch = digits(update);
@@ -117,14 +120,68 @@ TEST_P(Loop, AsksForNothingButTransfersAndRuns) {
     EXPECT_FALSE(runner.non_finite());
     EXPECT_EQ(counting->runs, update);
     EXPECT_EQ(counting->downloads, 3 * update);  // losses, ranks, stop flag
-    size_t bytes = kSize * kSize * 3 + sizeof(int32_t) + sizeof(float);
-    EXPECT_EQ(counting->uploaded, size_t(update) * (kBatch * bytes + sizeof(float)));
+    EXPECT_EQ(counting->uploaded, kBatch * kImageBytes + (update <= 2 ? kSteadyBytes : 0));
+    counting->uploaded = 0;
   }
   EXPECT_EQ(counting->downloads_before_run, 0);
   EXPECT_EQ(counting->allocations, 0);
   EXPECT_EQ(counting->compilations, 0);
   EXPECT_EQ(counting->copies, 0);
   EXPECT_EQ(counting->synchronizations, 0);
+}
+
+// A batch of another size or other weights brings them along. Weights that lie on the device
+// change no bit: where evaluations overwrite the inputs between updates, all travel each time.
+TEST_P(Loop, WeightsTravelWhenTheyChange) {
+  constexpr int kShort = kBatch - 7;
+  struct Update {
+    int size;
+    float weight;
+    bool travels;  // weights and divisor
+  };
+  constexpr Update kUpdates[] = {
+      {kBatch, 1, true},     {kBatch, 1, true},  {kBatch, 1, false},   {kBatch, 1, false},
+      {kShort, 1, true},     {kBatch, 1, false},  // the short batch fits below the others' weights
+      {kBatch, 1, false},    {kBatch, 1, false}, {kBatch, 0.5F, true}, {kBatch, 0.5F, true},
+      {kBatch, 0.5F, false},
+  };
+  struct Run {
+    std::vector<std::vector<float>> losses;
+    std::vector<std::vector<uint8_t>> variables;
+    std::vector<bool> travelled;
+  };
+  auto run = [&](bool overwrites) {
+    auto counting = std::make_shared<CountingBackend>(make_backend(GetParam()));
+    StepRunner runner({counting, GetParam()}, spec_of("cnn"), {kBatch, kShort}, {2 * kBatch});
+    runner.initialize(1, 1);
+    runner.set_learning_rates(std::vector<float>(50, 0.02F));
+    Run result;
+    const std::vector<uint8_t> blank(2 * kBatch * kSize * kSize * 3);
+    for (const Update& update : kUpdates) {
+      Batch batch = digits(int(result.losses.size()));
+      batch.images.resize(size_t(update.size) * kSize * kSize * 3);
+      batch.labels.resize(size_t(update.size));
+      if (overwrites) {
+        for (int half = 0; half < 2; ++half) runner.evaluate(blank, 2 * kBatch);
+      }
+      counting->uploaded = 0;
+      std::vector<float> weights(size_t(update.size), update.weight);
+      result.losses.push_back(runner.train(batch.images, batch.labels, weights).losses);
+      size_t beside = counting->uploaded - size_t(update.size) * kImageBytes;
+      result.travelled.push_back(beside > 0);
+    }
+    for (const std::string& name : runner.session().variable_names()) {
+      result.variables.push_back(runner.session().read_values<uint8_t>(name));
+    }
+    return result;
+  };
+  Run kept = run(false), overwritten = run(true);
+  EXPECT_EQ(kept.losses, overwritten.losses);
+  EXPECT_EQ(kept.variables, overwritten.variables);
+  for (size_t i = 0; i < std::size(kUpdates); ++i) {
+    EXPECT_EQ(kept.travelled[i], kUpdates[i].travels) << "update " << i;
+    EXPECT_TRUE(overwritten.travelled[i]) << "update " << i;
+  }
 }
 
 // Whatever goes wrong, and wherever, the device gets its memory back.

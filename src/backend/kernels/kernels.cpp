@@ -4,6 +4,7 @@
 
 #include "backend/kernels/families.h"
 #include "base/error.h"
+#include "plan/plan.h"
 
 namespace pounce::kernels {
 
@@ -44,12 +45,11 @@ std::optional<std::string> refuse_f64(const NodeContext& context) {
   return "a tensor is f64, only f32, f16 and bf16 are served";
 }
 
-Sections::Sections(const Target&) : alignment_(512) {}
+Sections::Sections(const Target& target) : alignment_(target.placement_alignment) {}
 
 Operand Sections::add(int64_t elements, size_t element_bytes) {
   Operand section{Operand::Kind::Workspace, 0, bytes_};
-  size_t bytes = size_t(elements) * element_bytes;
-  bytes_ += (bytes + alignment_ - 1) / alignment_ * alignment_;
+  bytes_ += align_up(size_t(elements) * element_bytes, alignment_);
   return section;
 }
 
