@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "train/precision.h"
 
 namespace pounce {
 namespace {
@@ -176,8 +177,12 @@ bool is_imbalanced(const ImageFolder& data) {
   return sizes.most > kImbalance * sizes.least;
 }
 
-Advice advise(const TrainConfig& config, const ImageFolder& data) {
+Advice advise(const TrainConfig& config, const ImageFolder& data, const Backend* backend) {
   Advice advice;
+  if (backend && config.precision == Precision::Auto) {
+    std::optional<std::string> reason = automatic_fp32_reason(*backend);
+    if (reason) advice.notes.push_back(*reason);
+  }
   ClassSizes sizes = class_sizes(data);
   int64_t total = int64_t(data.train.size());
   if (is_imbalanced(data)) advice.warnings.push_back(imbalance_warning(config, sizes));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/backend.h"
 #include "data/dataset.h"
 #include "pounce/train.h"
 #include "train/run_clock.h"
@@ -16,8 +17,9 @@ struct Advice {
   std::vector<std::string> notes;     // good to know
 };
 
-// `config` is complete. Every sentence says what was found and which flag to type.
-Advice advise(const TrainConfig& config, const ImageFolder& data);
+// `config` is complete. Every sentence says what was found and which flag to type. Without a
+// backend, nothing is said of the device.
+Advice advise(const TrainConfig& config, const ImageFolder& data, const Backend* backend = nullptr);
 
 // Training images of the largest class over those of the smallest exceed 10:1.
 bool is_imbalanced(const ImageFolder& data);

@@ -49,6 +49,24 @@ DType choose_precision(Precision asked, const Backend& backend) {
   return dtype;
 }
 
+std::optional<std::string> automatic_fp32_reason(const Backend& backend) {
+  const Target& target = backend.target();
+  bool is_gpu = target.kind == DeviceKind::OpenCl || target.kind == DeviceKind::Cuda;
+  if (!is_gpu || target.automatic_precision != DType::F32) return std::nullopt;
+  std::vector<std::string_view> halves;
+  for (DType dtype : {DType::BF16, DType::F16}) {
+    if (!precision_refusal(backend, dtype)) halves.push_back(precision_name(dtype));
+  }
+  if (halves.empty()) {
+    return fmt::format("--precision auto computes in fp32: the {} backend has no half precision",
+                       backend.name());
+  }
+  return fmt::format(
+      "--precision auto computes in fp32: the {} backend cannot tell whether the device is built "
+      "for half precision; to try it: --precision {}",
+      backend.name(), fmt::join(halves, " or "));
+}
+
 std::optional<DType> wider_precision(DType dtype, const Backend& backend) {
   if (dtype == DType::F32) return std::nullopt;
   bool has_bf16 = dtype == DType::F16 && !precision_refusal(backend, DType::BF16);

@@ -23,6 +23,10 @@ std::optional<std::string> precision_refusal(const Backend& backend, DType dtype
 // where the one that is asked for cannot be had.
 DType choose_precision(Precision asked, const Backend& backend);
 
+// Of a GPU: why --precision auto computes in fp32 there, and which halves can be asked for by name.
+// Nothing when auto takes a half, and for processors, which are built for fp32.
+std::optional<std::string> automatic_fp32_reason(const Backend& backend);
+
 // What an update that overflowed in `dtype` is repeated in: of bf16 and fp32, the first the device
 // has that is wider. Nothing after fp32.
 std::optional<DType> wider_precision(DType dtype, const Backend& backend);

@@ -243,7 +243,7 @@ void TrainingRun::Impl::announce() {
   emit(std::move(begin));
   if (start_) emit(start_->report());
   start_.reset();
-  Advice advice = advise(config_, dataset_);
+  Advice advice = advise(config_, dataset_, runner_->device().backend.get());
   for (const std::string& warning : advice.warnings) emit(WarningIssued{warning});
   for (const std::string& note : advice.notes) emit(NoteIssued{note});
   for (const std::string& program : session().program_names()) report(program);

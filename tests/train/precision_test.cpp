@@ -370,5 +370,16 @@ TEST(ChoosePrecision, SaysWhatCan) {
   EXPECT_EQ(wider_precision(DType::F32, *plain), std::nullopt);
 }
 
+TEST(ChoosePrecision, SaysWhyAutoIsFp32OnAGpu) {
+  EXPECT_EQ(automatic_fp32_reason(*make_backend("cpu", {.threads = 1})), std::nullopt);
+  Target target;
+  target.kind = DeviceKind::OpenCl;
+  std::optional<std::string> reason = automatic_fp32_reason(Fp16Only(target));
+  ASSERT_TRUE(reason);
+  EXPECT_THAT(*reason, testing::EndsWith("--precision fp16"));
+  target.automatic_precision = DType::F16;
+  EXPECT_EQ(automatic_fp32_reason(Fp16Only(target)), std::nullopt);
+}
+
 }  // namespace
 }  // namespace pounce
