@@ -224,6 +224,24 @@ void release_free_memory() {
 #endif
 }
 
+void release_thread_memory() {
+#ifdef __GLIBC__
+  // An arena is cut off at its end only where a large block is freed and more than this is free.
+  constexpr int kKeptBytes = 1 << 17;
+  mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  void* volatile block = std::malloc(kKeptBytes);
+  std::free(block);
+#endif
+}
+
+void keep_free_memory() {
+#ifdef __GLIBC__
+  constexpr int kLargest = 1 << 25;  // and twice that: the most that glibc's own rule comes to
+  mallopt(M_MMAP_THRESHOLD, kLargest);
+  mallopt(M_TRIM_THRESHOLD, 2 * kLargest);
+#endif
+}
+
 bool is_terminal(int descriptor) {
   return isatty(descriptor) == 1;
 }

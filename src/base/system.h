@@ -24,6 +24,12 @@ int64_t peak_resident_bytes();
 int64_t total_memory_bytes();
 // Gives free memory that the allocator keeps in reserve back to the system. Takes milliseconds.
 void release_free_memory();
+// For a thread that will not allocate again: the same for the memory it allocated from, which
+// release_free_memory() leaves where glibc gives a thread its own.
+void release_thread_memory();
+// From now on freed blocks stay with the process for further ones of up to 32 MB, as glibc decides
+// by itself after the first such block, until one of the above gives them back.
+void keep_free_memory();
 // What programs can still take without others being pushed out; caches of files count as free.
 // The cgroup's room when that is less.
 int64_t available_memory_bytes();

@@ -114,6 +114,7 @@ struct BatchLoader::State {
   void open_next_batch();
   void abandon_epoch();
   void end_epoch(std::unique_lock<std::mutex>& lock);
+  bool epoch_was_long() const { return monotonic_seconds() - epoch_start > kLongEpoch; }
   void keep(ImageBatch&& batch);
   bool is_front_ready() const;
   void wait_for_front(std::unique_lock<std::mutex>& lock);
@@ -160,6 +161,7 @@ void BatchLoader::State::start_epoch(uint32_t number) {
   stages = {};
   epoch_start = monotonic_seconds();
   sizing.start_epoch(epoch_start, busy);
+  keep_free_memory();
   start_threads();
   work_ready.notify_all();
 }
@@ -174,7 +176,7 @@ void BatchLoader::State::abandon_epoch() {
 // There is nothing left to decode, so that all threads leave.
 void BatchLoader::State::end_epoch(std::unique_lock<std::mutex>& lock) {
   if (workers.empty() && spare.empty()) return;
-  bool was_long = monotonic_seconds() - epoch_start > kLongEpoch;
+  bool was_long = epoch_was_long();
   lock.unlock();
   work_ready.notify_all();
   workers.clear();
@@ -208,7 +210,7 @@ void BatchLoader::State::start_thread() {
 }
 
 void BatchLoader::State::run(Worker& self) {
-  std::optional<SampleReader> reader;  // freed when the mutex is
+  std::optional<SampleReader> reader;
   std::unique_lock lock(mutex, std::defer_lock);
   try {
     reader.emplace(options, samples, closing.get_token());
@@ -220,7 +222,11 @@ void BatchLoader::State::run(Worker& self) {
     batch_ready.notify_all();
   }
   --running;
+  bool was_long = epoch_was_long();
   self.has_left = true;
+  lock.unlock();
+  reader.reset();
+  if (was_long) release_thread_memory();
 }
 
 void BatchLoader::State::work(SampleReader& reader, std::unique_lock<std::mutex>& lock) {

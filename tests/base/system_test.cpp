@@ -34,6 +34,28 @@ TEST(System, PeakMemoryCoversWhatWasUsed) {
   EXPECT_GT(total_memory_bytes(), peak_resident_bytes());
 }
 
+// Sanitizers have an allocator of their own.
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST(System, FreedMemoryStaysUntilAThreadGivesItBack) {
+  constexpr int64_t kBlocks = 512, kBlockBytes = 1 << 16;  // 32 MB
+  int64_t before = 0, kept = 0, left = 0;
+  keep_free_memory();
+  std::thread([&] {
+    before = resident_bytes();
+    {
+      std::vector<std::vector<char>> blocks;
+      for (int64_t i = 0; i < kBlocks; ++i) blocks.emplace_back(kBlockBytes, char(1));
+    }
+    kept = resident_bytes();
+    release_thread_memory();
+    left = resident_bytes();
+  }).join();
+  keep_free_memory();
+  EXPECT_GT(kept - before, 30 << 20);
+  EXPECT_LT(left - before, 2 << 20);
+}
+#endif
+
 TEST(System, WriteAllSaysWhenTheReaderIsGone) {
   signal(SIGPIPE, SIG_IGN);
   std::array<int, 2> ends{};
