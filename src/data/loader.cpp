@@ -222,11 +222,11 @@ void BatchLoader::State::run(Worker& self) {
     batch_ready.notify_all();
   }
   --running;
-  bool was_long = epoch_was_long();
+  bool gives_back = !has_items() && epoch_was_long();  // not while others go on
   self.has_left = true;
   lock.unlock();
   reader.reset();
-  if (was_long) release_thread_memory();
+  if (gives_back) release_thread_memory();
 }
 
 void BatchLoader::State::work(SampleReader& reader, std::unique_lock<std::mutex>& lock) {
